@@ -30,7 +30,10 @@ Failure Actor::Fail(absl::Status status) {
   context_.core().CheckTurn();
   Failure failure(std::move(status));
   const internal::KernelCode kernel;
-  if (!kernel.is_fenced()) context_.core().Fail(failure.status());
+  if (kernel.is_fenced()) return failure;
+  internal::ActorCore& core = context_.core();
+  if (core.current() != nullptr) core.current()->has_failed = true;
+  core.SetExit(ExitReason::Failed(failure.status()), internal::ExitCause::kOwn);
   return failure;
 }
 

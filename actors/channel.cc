@@ -22,6 +22,7 @@
 #include "understudy/actors/internal/send/plain_send.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/unowned_names.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
@@ -59,6 +60,12 @@ ActorCore& OwnerOf(PendingId pending) {
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
   UNDERSTUDY_CHECK(core != nullptr, "a Pending of ", pending.asker.ToString(), " is used by another actor or thread");
   return *core;
+}
+
+// Takes the answer to `pending`, which is an ask of `core`.
+Answer TakeAnswer(ActorCore& core, const PendingId& pending) {
+  if (absl::optional<Answer> answer = core.asks().Take(pending.id)) return *std::move(answer);
+  return AskTable::AnswerWithoutEntry(pending, core.system().clock().Now());
 }
 
 // The two ways to send to an actor of the turn's system. They are separate functions so that each saves only the
@@ -135,8 +142,8 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   const KernelCode kernel;
   if (ABSL_PREDICT_FALSE(kernel.is_refused())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor();
-  const MonotonicTime deadline = core.DeadlineWithin(timeout);
-  const PendingId pending = core.NewAsk(to, deadline);
+  const MonotonicTime deadline = DeadlineWithin(core, timeout);
+  const PendingId pending = NewAsk(core, to, deadline);
   if (pending.id == 0) return pending;
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
     watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
@@ -152,7 +159,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
                                                         TransferMode::kMove);
   if (!sent.ok()) {
     core.system().CountRefused();
-    core.Answered(pending.id, std::move(sent), {});
+    AnswerAsk(core, pending.id, std::move(sent), {});
   }
   return pending;
 }
@@ -175,20 +182,20 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
     outcome = router.status();
     return SendStep::kDone;
   }
-  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  waits = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
   if (waits.id == 0) {
-    outcome = core.TakeAnswer(waits).status;
+    outcome = TakeAnswer(core, waits).status;
     return SendStep::kDone;
   }
   absl::optional<absl::Status> sent = (*router)->SendOrWait(
       {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, waits.id);
   if (sent.has_value()) {
     if (!sent->ok()) core.system().CountRefused();
-    core.Answered(waits.id, *std::move(sent), {});
-    outcome = core.TakeAnswer(waits).status;
+    AnswerAsk(core, waits.id, *std::move(sent), {});
+    outcome = TakeAnswer(core, waits).status;
     return SendStep::kDone;
   }
-  core.asks().NotesOf(waits.id).waits_for_room = to;
+  core.asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kOtherNode);
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -234,13 +241,13 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
   MoveBrittleValue(block, type, value);
   block->call().bytes = bytes;
   const KernelCode kernel;
-  waits = kernel.is_refused() ? CancelledAsk() : core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  waits = kernel.is_refused() ? CancelledAsk() : NewAsk(core, Pid(), DeadlineWithin(core, timeout));
   if (waits.id == 0) {
-    outcome = kernel.is_refused() ? RefusedError() : core.TakeAnswer(waits).status;
+    outcome = kernel.is_refused() ? RefusedError() : TakeAnswer(core, waits).status;
     ActorCell::TakeBack(/*gates=*/nullptr, type, value, TransferMode::kMove, block);
     return SendStep::kDone;
   }
-  core.asks().NotesOf(waits.id).waits_for_room = to;
+  core.asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kThisNode);
   if (watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -269,20 +276,23 @@ PendingId CancelledAsk() { return {.asker = ThisTurn().self}; }
 
 bool IsAnswered(PendingId pending) {
   const KernelCode kernel;
-  return kernel.is_fenced() || OwnerOf(pending).IsAnswered(pending.id);
+  return kernel.is_fenced() || IsAnswered(OwnerOf(pending), pending.id);
 }
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) OwnerOf(pending).AwaitAnswer(pending.id, waiter);
+  if (kernel.is_fenced()) return;
+  ActorCore& core = OwnerOf(pending);
+  core.asks().Await(pending.id, {.handle = waiter, .activation = core.current()});
+  TellOfWait(core, pending.id);
 }
 Answer TakeAnswer(PendingId pending) {
   const KernelCode kernel;
   if (kernel.is_fenced()) return {.status = RefusedError()};
-  return OwnerOf(pending).TakeAnswer(pending);
+  return TakeAnswer(OwnerOf(pending), pending);
 }
 void CancelPending(PendingId pending) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) OwnerOf(pending).CancelAsk(pending.id);
+  if (!kernel.is_fenced()) CancelAsk(OwnerOf(pending), pending.id);
 }
 
 bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
@@ -293,14 +303,20 @@ bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
   if (wait.is_over()) return true;
   for (const PendingId& pending : pendings) {
     ActorCore& core = OwnerOf(pending);
-    if (core.IsAnswered(pending.id)) wait.Count(core.asks().HasGoodAnswer(pending.id));
+    if (IsAnswered(core, pending.id)) wait.Count(core.asks().HasGoodAnswer(pending.id));
     if (wait.is_over()) return true;
   }
   return wait.is_over();
 }
 void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) OwnerOf(pendings.front()).AwaitGroup(pendings, wait, waiter);
+  if (kernel.is_fenced()) return;
+  ActorCore& core = OwnerOf(pendings.front());
+  wait.waiter = {.handle = waiter, .activation = core.current()};
+  if (!core.asks().Join(pendings, wait)) return;
+  for (const PendingId& pending : pendings) {
+    if (!IsAnswered(core, pending.id)) TellOfWait(core, pending.id);
+  }
 }
 void StopWaiting(PendingId pending) {
   const KernelCode kernel;
@@ -337,7 +353,7 @@ ReplierBase::ReplierBase(Activation& activation)
   activation.GiveAwayAnswer();
   right_ = std::allocate_shared<AnswerRight>(BlockAllocator<AnswerRight>());
   holder_ = callee_;
-  activation.core().HoldRight(
+  activation.core().rights().Add(
       {.right = right_, .hand = right_->hand(), .callee = callee_, .asker = asker_, .ask = ask_});
 }
 
@@ -350,7 +366,7 @@ void ReplierBase::Moved() {
   const AnswerRight::Hand hand = right_->Pass();
   ActorCore* const holder = ThisTurn().actor();
   if (to.is_null() || holder == nullptr || hand == AnswerRight::kUsed || kernel.is_fenced()) return;
-  holder->HoldRight({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
+  holder->rights().Add({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
 }
 
 void ReplierBase::TellOfMove() const {
@@ -391,7 +407,8 @@ void ReplierBase::Abandon() {
   ActorCore* holder = ThisTurn().actor();
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
-  } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
+  } else if (holder != nullptr && holder->self() == callee_ && holder->current() != nullptr &&
+             holder->current()->TakeBackAnswer(asker_, ask_)) {
     is_open_ = false;  // the call is answered at the end of the handler, which may have failed
     (void)right_->Use();
   } else if (const DeferredDestruction* destruction = DeferredDestruction::Running();

@@ -1,5 +1,6 @@
 #include "understudy/actors/context.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +12,10 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_names.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 
 namespace understudy {
 namespace {
@@ -45,7 +49,7 @@ void MonitorHandle::End() {
   if (id == 0) return;
   internal::ActorCore* core = OwnerOf("a MonitorHandle", owner_);
   const internal::KernelCode kernel;
-  if (core != nullptr && !kernel.is_fenced()) core->Demonitor(id);
+  if (core != nullptr && !kernel.is_fenced()) internal::Demonitor(*core, id);
 }
 
 void ScopedClose::End() {
@@ -86,7 +90,7 @@ LogSink& Context::Log() {
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Pid();
-  return core_.SpawnChild(std::move(options), std::move(make));
+  return internal::SpawnChild(core_, std::move(options), std::move(make));
 }
 Spawner* Context::Spawner() {
   core_.CheckTurn();
@@ -95,21 +99,21 @@ Spawner* Context::Spawner() {
 
 void Context::LinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Link(pid);
+  if (!call.is_refused()) internal::Link(core_, pid);
 }
 void Context::UnlinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Unlink(pid);
+  if (!call.is_refused()) internal::Unlink(core_, pid);
 }
 MonitorHandle Context::MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return MonitorHandle();
-  return MonitorHandle(core_.self(), core_.Monitor(pid, std::move(handler)));
+  return MonitorHandle(core_.self(), internal::Monitor(core_, pid, std::move(handler)));
 }
 MonitorHandle Context::MonitorPidUntilGone(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return MonitorHandle();
-  return MonitorHandle(core_.self(), core_.MonitorUntilGone(pid, std::move(handler)));
+  return MonitorHandle(core_.self(), internal::MonitorUntilGone(core_, pid, std::move(handler)));
 }
 bool Context::IsGone(Pid actor) const {
   core_.CheckTurn();
@@ -154,11 +158,11 @@ void Context::DeclineStart() {
 }
 void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Stop(std::move(reason));
+  if (!call.is_refused()) core_.SetExit(std::move(reason), internal::ExitCause::kOwn);
 }
 void Context::StopAs(ExitReason reason) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.StopAs(std::move(reason));
+  if (!call.is_refused()) core_.SetExit(std::move(reason), internal::ExitCause::kTold);
 }
 absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
@@ -192,7 +196,10 @@ ScopedClose Context::CloseUntil(const internal::MailboxBase& mailbox, const inte
   if (call.is_refused()) return ScopedClose();
   UNDERSTUDY_CHECK(pending.asker == core_.self(), "a scoped close of ", core_.self().ToString(), " until an ask of ",
                    pending.asker.ToString(), " is over; only its own asks end it");
-  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return ScopedClose();
+  if (internal::IsAnswered(core_, pending.id) || !core_.asks().CloseUntilAnswered(pending.id, mailbox.index())) {
+    return ScopedClose();
+  }
+  core_.closed().Close(mailbox.index());
   return ScopedClose(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
@@ -201,7 +208,8 @@ void Context::Postpone() {
 }
 void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
   core_.CheckTurn();
-  const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
+  const uint64_t bytes =
+      core_.layout()[static_cast<size_t>(mailbox)].has_bytes() ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
   if (call.is_refused()) return;  // the fence or the end of the actor answers the call
   core_.Forward(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
@@ -219,12 +227,12 @@ bool Context::CancelTimer(absl::string_view name) {
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.Register(name);
+  return internal::Register(core_, name);
 }
 Pending<void> Context::Publish(absl::string_view name) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Pending<void>(internal::CancelledAsk());
-  return Pending<void>(core_.Publish(name));
+  return Pending<void>(internal::Publish(core_, name));
 }
 void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
@@ -232,7 +240,7 @@ void Context::Unregister(absl::string_view name) {
 }
 void Context::KeepName(NameKeep keep) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.KeepName(std::move(keep));
+  if (!call.is_refused()) internal::KeepName(core_, std::move(keep));
 }
 void Context::FreeName(absl::string_view name) {
   const OwnersCall call(core_);
@@ -241,21 +249,29 @@ void Context::FreeName(absl::string_view name) {
 Sleeping Context::Sleep(absl::Duration delay) {
   const MonotonicTime until = Now() + delay;
   const OwnersCall call(core_);
-  return Sleeping(call.is_refused() ? internal::CancelledAsk() : core_.StartSleep(until), until);
+  if (call.is_refused()) return Sleeping(internal::CancelledAsk(), until);
+  // A call in hand whose deadline is earlier ends the sleep then.
+  const internal::Activation* const current = core_.current();
+  const MonotonicTime ends = current == nullptr ? until : std::min(until, current->deadline());
+  return Sleeping(internal::NewAsk(core_, Pid(), ends), until);
 }
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::CancelledAsk();
-  return core_.StartLookup(name, timeout);
+  return internal::StartLookup(core_, name, timeout);
 }
 void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.WatchName(name, std::move(handler));
+  if (!call.is_refused()) internal::WatchName(core_, name, std::move(handler));
 }
-uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const { return core_.WireHashOf(mailbox.index()); }
+uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
+  UNDERSTUDY_CHECK(!core_.start().is_constructing(),
+                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
+  return core_.layout()[static_cast<size_t>(mailbox.index())].hash;
+}
 std::vector<MailboxSignature> Context::Mailboxes() const {
   core_.CheckTurn();
-  return core_.Signatures();
+  return internal::Signatures(core_);
 }
 
 }  // namespace understudy

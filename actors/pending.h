@@ -28,13 +28,6 @@
 namespace understudy {
 namespace internal {
 
-// Names an entry of the asker's table (AskTable).
-struct PendingId {
-  Pid asker;
-  uint64_t id = 0;
-  MonotonicTime deadline;
-};
-
 // True also if there is no entry, so that awaiting it need not suspend.
 bool IsAnswered(PendingId pending);
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter);

@@ -1,10 +1,13 @@
-// AskTable without an actor: its slots, deadlines and waiters.
+// AskTable without an actor: its slots, deadlines, waiters, and what its owner is told to do.
 #include "understudy/actors/internal/asks/ask_table.h"
 
 #include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
@@ -21,6 +25,7 @@ namespace understudy::internal {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr Pid kCallee(1, 2, 3);
 
@@ -29,15 +34,36 @@ Waiter Somebody() { return {.handle = std::noop_coroutine()}; }
 Answer Good(int value = 1) { return {.payload = Payload::Of(value)}; }
 Answer Bad() { return {.status = absl::DataLossError("bad")}; }
 
+// 0 if no ask is due.
+uint64_t NextDue(AskTable& table, MonotonicTime now) {
+  const absl::optional<DueAsk> due = table.NextDue(now);
+  return due.has_value() ? due->id : 0;
+}
+
+struct TextOf {
+  std::string operator()(const TellCallee& tell) const { return "tell " + tell.callee.ToString(); }
+  std::string operator()(const EndNameWatch& ends) const { return "unwatch " + std::to_string(ends.watch); }
+  std::string operator()(const RemoveName& removed) const { return "remove " + removed.name; }
+  std::string operator()(const ReopenMailbox& reopens) const { return "reopen " + std::to_string(reopens.mailbox); }
+  std::string operator()(const TakeBackMessage& waits) const { return "take back from " + waits.receiver.ToString(); }
+  std::string operator()(const StopWaitingForNode&) const { return "stop waiting"; }
+};
+std::vector<std::string> Texts(const std::vector<AskAction>& actions) {
+  std::vector<std::string> texts;
+  for (const AskAction& action : actions) texts.push_back(std::visit(TextOf(), action));
+  return texts;
+}
+
 TEST(AskTableTest, AnEntryLivesFromAddToTake) {
   AskTable table;
   const uint64_t id = table.Add(kCallee, At(1));
   EXPECT_NE(id, 0U);
   EXPECT_TRUE(table.Has(id));
   EXPECT_EQ(table.CalleeOf(id), kCallee);
-  EXPECT_FALSE(table.IsAnswered(id));
+  EXPECT_TRUE(table.IsUnderWay(id));
   const absl::optional<Waiter> nobody = table.Answered(id, Good(7));
   ASSERT_TRUE(nobody.has_value());
+  EXPECT_FALSE(table.IsUnderWay(id));
   EXPECT_EQ(nobody->handle, nullptr);
   EXPECT_TRUE(table.HasGoodAnswer(id));
   absl::optional<Answer> answer = table.Take(id);
@@ -56,9 +82,9 @@ TEST(AskTableTest, ASlotIsUsedAgainAndItsOldIdMeansNothing) {
   EXPECT_EQ(table.slots(), 1U);
   EXPECT_NE(next, old);
   EXPECT_FALSE(table.Answered(old, Good()).has_value()) << "it comes too late";
-  EXPECT_FALSE(table.IsAnswered(next));
+  EXPECT_TRUE(table.IsUnderWay(next));
+  EXPECT_FALSE(table.IsUnderWay(old));
   EXPECT_TRUE(table.CalleeOf(old).is_null());
-  EXPECT_EQ(table.FindNotes(old), nullptr);
 }
 
 TEST(AskTableTest, TheFirstAnswerWinsAndWakesItsWaiterOnce) {
@@ -79,15 +105,12 @@ TEST(AskTableTest, DeadlinesComeInTheirOrder) {
   const uint64_t answered = table.Add(kCallee, At(2));
   const uint64_t never = table.Add(kCallee, MonotonicTime::InfiniteFuture());
   EXPECT_EQ(table.NextDeadline(), At(1));
-  EXPECT_EQ(table.PopDue(At(0)), 0U);
-  EXPECT_EQ(table.PopDue(At(5)), early);
-  (void)table.Take(early);
+  EXPECT_EQ(NextDue(table, At(0)), 0U);
+  EXPECT_EQ(NextDue(table, At(5)), early);
   (void)table.Answered(answered, Good());
   EXPECT_EQ(table.NextDeadline(), At(2)) << "nobody awaits it: it is forgotten then";
-  EXPECT_EQ(table.PopDue(At(5)), answered);
-  (void)table.Take(answered);
-  EXPECT_EQ(table.PopDue(At(5)), late);
-  (void)table.Take(late);
+  EXPECT_EQ(NextDue(table, At(5)), answered);
+  EXPECT_EQ(NextDue(table, At(5)), late);
   EXPECT_TRUE(table.NextDeadline().is_infinite());
   EXPECT_TRUE(table.Has(never));
 }
@@ -109,8 +132,8 @@ TEST(AskTableTest, ADeadlineMayBeMoved) {
   EXPECT_EQ(table.NextDeadline(), At(2));
   table.SetDeadline(id, At(4));
   EXPECT_EQ(table.NextDeadline(), At(4));
-  EXPECT_EQ(table.PopDue(At(4)), id);
-  EXPECT_EQ(table.PopDue(At(9)), 0U);
+  EXPECT_EQ(NextDue(table, At(4)), id);
+  EXPECT_EQ(NextDue(table, At(9)), 0U);
 }
 
 TEST(AskTableTest, OneAskAfterTheOtherLeavesNoDeadlinesBehind) {
@@ -140,7 +163,8 @@ TEST(AskTableTest, AtItsLimitThereIsNoEntryAndAfterwardsNoMemory) {
   AskTable table;
   for (size_t i = 0; i < limits::kAsksPerActorMax; ++i) ASSERT_NE(table.Add(kCallee, At(1)), 0U);
   EXPECT_EQ(table.Add(kCallee, At(1)), 0U);
-  for (const uint64_t id : table.All()) (void)table.Take(id);
+  while (NextDue(table, At(1)) != 0) {
+  }
   EXPECT_EQ(table.slots(), 0U);
   EXPECT_NE(table.Add(kCallee, At(1)), 0U);
 }
@@ -160,7 +184,8 @@ TEST(AskTableTest, KnowsWhatIsAskedForACallUntilItIsAnsweredOrTaken) {
   (void)table.Add(kCallee, At(1));  // in the place of the one that was taken
   EXPECT_THAT(table.AsksForCall(kAsker, 9), ElementsAre(ids[2]));
   EXPECT_THAT(table.AsksForCall(kOther, 9), ElementsAre(ids[4]));
-  for (const uint64_t id : table.All()) (void)table.Take(id);
+  while (NextDue(table, At(1)) != 0) {
+  }
   EXPECT_THAT(table.AsksForCall(kAsker, 10), ElementsAre());
   // Many, one after the other and together.
   for (int i = 0; i < 5000; ++i) {
@@ -177,7 +202,8 @@ TEST(AskTableTest, AGroupWakesWhenOneOfItsCountsIsZero) {
   for (int i = 0; i < 4; ++i) ids.push_back(table.Add(kCallee, At(1)));
   // Two good ones of four: hopeless with three bad.
   GroupWait group{.answers_left = 4, .good_left = 2, .bad_left = 3, .waiter = Somebody()};
-  for (const uint64_t id : ids) table.Join(id, &group);
+  const std::vector<PendingId> pendings = {{.id = ids[0]}, {.id = ids[1]}, {.id = ids[2]}, {.id = ids[3]}};
+  EXPECT_FALSE(table.Join(pendings, group)) << "it may go on without some of the answers";
   EXPECT_EQ(table.Answered(ids[0], Good())->handle, nullptr);
   EXPECT_EQ(table.Answered(ids[3], Bad())->handle, nullptr);
   EXPECT_NE(table.Answered(ids[2], Good())->handle, nullptr);
@@ -210,7 +236,8 @@ TEST(AskTableDeathTest, TwoWaitersAreACheck) {
   table.Await(id, Somebody());
   EXPECT_DEATH(table.Await(id, Somebody()), "awaited by two coroutines");
   GroupWait group;
-  EXPECT_DEATH(table.Join(id, &group), "twice in one group");
+  const PendingId pending{.id = id};
+  EXPECT_DEATH((void)table.Join({&pending, 1}, group), "twice in one group");
 }
 
 // Against a plain map.
@@ -270,11 +297,14 @@ TEST(AskTableTest, DoesWhatAMapOfAsksWouldDo) {
             return a.first != b.first ? a.first < b.first : asked(a.second) < asked(b.second);
           });
           for (const auto& [time, id] : due) {
-            ASSERT_EQ(table.PopDue(At(now)), id) << "seed " << seed;
-            (void)table.Take(id);
+            const absl::optional<DueAsk> next = table.NextDue(At(now));
+            ASSERT_EQ(next.has_value() ? next->id : 0, id) << "seed " << seed;
+            const bool is_freed = std::holds_alternative<NobodyAwaits>(next->answer);
+            ASSERT_EQ(is_freed, !model[id].is_awaited) << "seed " << seed;
+            ASSERT_EQ(table.Take(id).has_value(), !is_freed) << "seed " << seed;
             model.erase(id);
           }
-          ASSERT_EQ(table.PopDue(At(now)), 0U);
+          ASSERT_FALSE(table.NextDue(At(now)).has_value());
         }
       }
       ASSERT_EQ(table.size(), model.size());
@@ -282,28 +312,157 @@ TEST(AskTableTest, DoesWhatAMapOfAsksWouldDo) {
   }
 }
 
+TEST(AskTableTest, AGroupThatNeedsAllItsAnswersSaysSo) {
+  AskTable table;
+  const uint64_t answered = table.Add(kCallee, At(1));
+  const uint64_t missing = table.Add(kCallee, At(1));
+  (void)table.Answered(answered, Good());
+  // The group has counted the answer that came before it began. An id without an entry has one too.
+  GroupWait all{.answers_left = 1, .good_left = 4, .bad_left = 4, .waiter = Somebody()};
+  const std::vector<PendingId> pendings = {{.id = answered}, {.id = missing}, {.id = 0}};
+  EXPECT_TRUE(table.Join(pendings, all));
+  EXPECT_TRUE(table.NextDeadline() == At(1)) << "of the one that has no answer";
+  EXPECT_NE(table.Answered(missing, Good())->handle, nullptr);
+  EXPECT_TRUE(table.NextDeadline().is_infinite()) << "the answers are kept for the group";
+}
+
 TEST(AskTableTest, EachCloseOfAMailboxIsTakenOnce) {
   AskTable table;
   const uint64_t id = table.Add(Pid(), MonotonicTime::InfiniteFuture());
-  EXPECT_FALSE(table.TakeClose(id, 3)) << "an ask without notes";
-  table.NotesOf(id).closes = {3, 5, 3};
+  EXPECT_FALSE(table.TakeClose(id, 3)) << "it keeps none";
+  for (const int mailbox : {3, 5, 3}) EXPECT_TRUE(table.CloseUntilAnswered(id, mailbox));
   EXPECT_TRUE(table.TakeClose(id, 3));
   EXPECT_TRUE(table.TakeClose(id, 3));
   EXPECT_FALSE(table.TakeClose(id, 3));
   EXPECT_TRUE(table.TakeClose(id, 5));
   (void)table.Take(id);
   EXPECT_FALSE(table.TakeClose(id, 5)) << "an ask that is gone";
+  EXPECT_FALSE(table.CloseUntilAnswered(id, 5));
 }
 
-TEST(AskTableTest, NotesAreMadeAtFirstUse) {
+TEST(AskTableTest, AnAskThatReusesASlotKeepsNothingOfTheEarlierOne) {
+  AskTable table;
+  const uint64_t id = table.Add(Pid(), At(1));
+  table.LooksUp(id, "seat", 7);
+  (void)table.Take(id);
+  const uint64_t next = table.Add(Pid(), At(1));
+  table.Await(next, Somebody());
+  const absl::optional<DueAsk> due = table.NextDue(At(1));
+  ASSERT_TRUE(due.has_value());
+  EXPECT_TRUE(std::holds_alternative<NoAnswerCame>(due->answer));
+  EXPECT_THAT(due->actions, IsEmpty());
+}
+
+TEST(AskTableTest, AnAnswerEndsOnceWhatTheAskKeptUp) {
+  AskTable table;
+  const uint64_t id = table.Add(Pid(), At(1));
+  EXPECT_TRUE(table.CloseUntilAnswered(id, 3));
+  table.LooksUp(id, "seat", 7);
+  EXPECT_TRUE(table.Answered(id, Good()).has_value());
+  EXPECT_FALSE(table.CloseUntilAnswered(id, 5)) << "it has its answer";
+  EXPECT_THAT(Texts(table.Settle(id)), ElementsAre("unwatch 7", "reopen 3"));
+  EXPECT_THAT(table.Settle(id), IsEmpty());
+  EXPECT_FALSE(table.TakeClose(id, 3));
+}
+
+TEST(AskTableTest, APublicationThatFailsRemovesTheName) {
+  AskTable table;
+  const uint64_t published = table.Add(Pid(), At(1));
+  table.Publishes(published, "seat");
+  EXPECT_TRUE(table.Answered(published, Good()).has_value());
+  EXPECT_THAT(table.Settle(published), IsEmpty());
+  const uint64_t refused = table.Add(Pid(), At(1));
+  table.Publishes(refused, "seat");
+  EXPECT_TRUE(table.Answered(refused, Bad()).has_value());
+  EXPECT_THAT(Texts(table.Settle(refused)), ElementsAre("remove seat"));
+  EXPECT_THAT(table.Settle(refused), IsEmpty());
+}
+
+TEST(AskTableTest, TheCalleeOfAnAskThatIsGivenUpIsToldUnlessTheAskHasAnAnswer) {
   AskTable table;
   const uint64_t id = table.Add(kCallee, At(1));
-  EXPECT_EQ(table.FindNotes(id), nullptr);
-  table.NotesOf(id).closes.push_back(3);
-  EXPECT_THAT(table.FindNotes(id)->closes, ElementsAre(3));
-  (void)table.Take(id);
-  const uint64_t next = table.Add(kCallee, At(1));
-  EXPECT_EQ(table.FindNotes(next), nullptr) << "its slot had some";
+  EXPECT_THAT(Texts(table.GiveUp(id)), ElementsAre("tell " + kCallee.ToString()));
+  EXPECT_THAT(table.GiveUp(table.Add(Pid(), At(1))), IsEmpty()) << "there is nobody to tell";
+  EXPECT_TRUE(table.Answered(id, Bad()).has_value());
+  EXPECT_THAT(table.GiveUp(id), IsEmpty());
+}
+
+TEST(AskTableTest, AnAskThatNobodyAwaitsIsFreedAtItsDeadline) {
+  AskTable table;
+  const uint64_t call = table.Add(kCallee, At(1));
+  const uint64_t answered = table.Add(kCallee, At(2));
+  const uint64_t publication = table.Add(Pid(), At(3));
+  EXPECT_TRUE(table.Answered(answered, Good(7)).has_value());
+  table.Publishes(publication, "seat");
+  EXPECT_TRUE(table.CloseUntilAnswered(publication, 4));
+
+  absl::optional<DueAsk> due = table.NextDue(At(3));
+  EXPECT_EQ(due->id, call);
+  EXPECT_THAT(Texts(due->actions), ElementsAre("tell " + kCallee.ToString()));
+  EXPECT_TRUE(std::holds_alternative<NobodyAwaits>(due->answer));
+  due = table.NextDue(At(3));
+  EXPECT_EQ(due->id, answered);
+  EXPECT_THAT(due->actions, IsEmpty()) << "its callee has answered";
+  EXPECT_EQ(std::get<NobodyAwaits>(due->answer).answer.As<int>(), 7);
+  due = table.NextDue(At(3));
+  EXPECT_EQ(due->id, publication);
+  EXPECT_THAT(Texts(due->actions), ElementsAre("remove seat", "reopen 4"));
+  EXPECT_EQ(table.size(), 0U);
+}
+
+TEST(AskTableTest, AnAwaitedAskThatIsDueSaysWhatItsAnswerIs) {
+  AskTable table;
+  constexpr Pid kReceiver(1, 5, 6);
+  const auto awaited = [&](Pid callee, int64_t seconds) {
+    const uint64_t id = table.Add(callee, At(seconds));
+    table.Await(id, Somebody());
+    return id;
+  };
+  const uint64_t call = awaited(kCallee, 1);
+  table.LooksUp(awaited(Pid(), 2), "seat", 7);
+  table.WaitsForRoom(awaited(Pid(), 3), kReceiver, AskTable::RoomIn::kThisNode);
+  table.WaitsForRoom(awaited(Pid(), 4), kReceiver, AskTable::RoomIn::kOtherNode);
+
+  absl::optional<DueAsk> due = table.NextDue(At(4));
+  EXPECT_EQ(due->id, call);
+  EXPECT_THAT(Texts(due->actions), ElementsAre("tell " + kCallee.ToString()));
+  EXPECT_TRUE(std::holds_alternative<NoAnswerCame>(due->answer));
+  EXPECT_TRUE(table.IsUnderWay(call)) << "its owner answers it";
+  due = table.NextDue(At(4));
+  EXPECT_EQ(std::get<NameHasNoOwner>(due->answer).name, "seat");
+  EXPECT_THAT(due->actions, IsEmpty());
+  due = table.NextDue(At(4));
+  EXPECT_EQ(std::get<NoRoomCame>(due->answer).receiver, kReceiver) << "the message is taken back from it";
+  EXPECT_THAT(due->actions, IsEmpty());
+  due = table.NextDue(At(4));
+  EXPECT_TRUE(std::get<NoRoomCame>(due->answer).receiver.is_null()) << "the coroutine has the message";
+  EXPECT_THAT(Texts(due->actions), ElementsAre("stop waiting"));
+  EXPECT_FALSE(table.NextDue(At(4)).has_value());
+}
+
+TEST(AskTableTest, AtTheEndCalleesAreToldAndWaitingEnds) {
+  AskTable table;
+  constexpr Pid kReceiver(1, 5, 6);
+  (void)table.Add(kCallee, At(1));
+  EXPECT_TRUE(table.Answered(table.Add(kCallee, At(1)), Good()).has_value());
+  table.LooksUp(table.Add(Pid(), At(1)), "seat", 7);
+  table.Publishes(table.Add(Pid(), At(1)), "name");
+  table.WaitsForRoom(table.Add(Pid(), At(1)), kReceiver, AskTable::RoomIn::kThisNode);
+  table.WaitsForRoom(table.Add(Pid(), At(1)), kReceiver, AskTable::RoomIn::kOtherNode);
+  EXPECT_THAT(Texts(table.End()), ElementsAre("tell " + kCallee.ToString(), "unwatch 7",
+                                              "take back from " + kReceiver.ToString(), "stop waiting"));
+}
+
+TEST(AskTableTest, AwaitingAnAskWithoutAnEntryGivesAnError) {
+  const Answer refused = AskTable::AnswerWithoutEntry({.asker = kCallee}, At(0));
+  EXPECT_TRUE(IsFull(refused.status)) << refused.status;
+  const PendingId pending{.asker = kCallee, .id = 5, .deadline = At(2)};
+  EXPECT_TRUE(IsExpired(AskTable::AnswerWithoutEntry(pending, At(2)).status));
+}
+
+TEST(AskTableDeathTest, AwaitingAnAskTwiceIsACheck) {
+  const PendingId pending{.asker = kCallee, .id = 5, .deadline = At(2)};
+  EXPECT_DEATH((void)AskTable::AnswerWithoutEntry(pending, At(1)), "is awaited a second time");
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
 
 namespace understudy::internal {
 namespace {
@@ -59,11 +63,6 @@ bool AskTable::HasGoodAnswer(uint64_t id) const {
   return slot != nullptr && slot->answered != 0 && slot->answer.status.ok();
 }
 
-bool AskTable::IsAwaited(uint64_t id) const {
-  const Slot* slot = Find(id);
-  return slot != nullptr && (slot->waiter.handle != nullptr || slot->group != nullptr);
-}
-
 Pid AskTable::CalleeOf(uint64_t id) const {
   const Slot* slot = Find(id);
   return slot == nullptr ? Pid() : slot->callee;
@@ -81,14 +80,49 @@ absl::optional<Waiter> AskTable::Answered(uint64_t id, Answer&& answer) {
   return group->is_over() ? group->waiter : Waiter();
 }
 
-void AskTable::Await(uint64_t id, Waiter waiter) {
-  UNDERSTUDY_CHECK(!IsAwaited(id), "a Pending is awaited by two coroutines; await each once");
-  Find(id)->waiter = waiter;
+std::vector<AskAction> AskTable::Settle(uint64_t id) {
+  std::vector<AskAction> actions;
+  Slot* slot = Find(id);
+  if (slot == nullptr || slot->notes == nullptr) return actions;
+  Notes& notes = *slot->notes;
+  if (notes.name_watch != 0) actions.emplace_back(EndNameWatch{std::exchange(notes.name_watch, 0)});
+  // A name that was not published after all is not known on this node either.
+  std::string publishes = std::exchange(notes.publishes, {});
+  if (!publishes.empty() && !HasGoodAnswer(id)) actions.emplace_back(RemoveName{std::move(publishes)});
+  for (const int mailbox : std::exchange(notes.closes, {})) actions.emplace_back(ReopenMailbox{mailbox});
+  return actions;
 }
 
-void AskTable::Join(uint64_t id, GroupWait* group) {
-  UNDERSTUDY_CHECK(!IsAwaited(id), "a Pending is awaited by two, or is twice in one group; await each once");
-  Find(id)->group = group;
+void AskTable::AddTellCallee(const Slot& slot, std::vector<AskAction>& actions) {
+  if (slot.answered != 0 || slot.callee.is_null()) return;
+  actions.emplace_back(TellCallee{.callee = slot.callee, .ask = slot.id});
+}
+
+std::vector<AskAction> AskTable::GiveUp(uint64_t id) const {
+  std::vector<AskAction> actions;
+  if (const Slot* slot = Find(id); slot != nullptr) AddTellCallee(*slot, actions);
+  return actions;
+}
+
+void AskTable::Await(uint64_t id, Waiter waiter) {
+  Slot* slot = Find(id);
+  UNDERSTUDY_CHECK(!IsAwaited(*slot), "a Pending is awaited by two coroutines; await each once");
+  slot->waiter = waiter;
+}
+
+bool AskTable::Join(absl::Span<const PendingId> pendings, GroupWait& group) {
+  size_t under_way = 0;
+  // Asks that are answered already join too, so that their answers are kept until the group has been resumed.
+  for (const PendingId& pending : pendings) {
+    Slot* slot = Find(pending.id);
+    if (slot == nullptr) continue;
+    UNDERSTUDY_CHECK(!IsAwaited(*slot), "a Pending is awaited by two, or is twice in one group; await each once");
+    slot->group = &group;
+    if (slot->answered == 0) ++under_way;
+  }
+  // Only a group that needs all its answers waits for each of them; one that is content with fewer may go on without an
+  // answer that does not come.
+  return group.good_left > pendings.size() && group.bad_left > pendings.size() && group.answers_left == under_way;
 }
 
 void AskTable::StopWaiting(uint64_t id) {
@@ -107,6 +141,16 @@ absl::optional<Answer> AskTable::Take(uint64_t id) {
   Answer answer = std::move(slot->answer);
   Free(*slot);
   return answer;
+}
+
+Answer AskTable::AnswerWithoutEntry(const PendingId& pending, MonotonicTime now) {
+  if (pending.id == 0) {
+    return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
+                                                               " asks under way; await some first"))};
+  }
+  UNDERSTUDY_CHECK(now >= pending.deadline, "a Pending of ", pending.asker.ToString(),
+                   " is awaited a second time; await each once, and keep the answer");
+  return {.status = MakeError(ErrorKind::kExpired, "it was awaited after its deadline")};
 }
 
 void AskTable::Free(Slot& slot) {
@@ -133,7 +177,7 @@ void AskTable::Free(Slot& slot) {
 
 bool AskTable::IsLive(const Deadline& deadline) const {
   const Slot* slot = Find(deadline.id);
-  return slot != nullptr && slot->deadline == deadline.time && !(slot->answered != 0 && IsAwaited(deadline.id));
+  return slot != nullptr && slot->deadline == deadline.time && !(slot->answered != 0 && IsAwaited(*slot));
 }
 
 void AskTable::AddDeadline(MonotonicTime time, uint64_t id) {
@@ -169,6 +213,28 @@ uint64_t AskTable::PopDue(MonotonicTime now) {
   return id;
 }
 
+absl::optional<DueAsk> AskTable::NextDue(MonotonicTime now) {
+  const uint64_t id = PopDue(now);
+  if (id == 0) return absl::nullopt;
+  Slot& slot = *Find(id);
+  const Notes* notes = slot.notes.get();
+  const bool waits_for_room = notes != nullptr && !notes->waits_for_room.is_null();
+  absl::optional<DueAsk> due = DueAsk{.id = id};
+  AddTellCallee(slot, due->actions);
+  if (waits_for_room && notes->is_room_elsewhere) due->actions.emplace_back(StopWaitingForNode{id});
+  if (!IsAwaited(slot)) {
+    // An ask that is awaited only after this gives Expired.
+    for (AskAction& action : Settle(id)) due->actions.push_back(std::move(action));
+    due->answer = NobodyAwaits{std::move(slot.answer.payload)};
+    Free(slot);
+  } else if (waits_for_room) {
+    due->answer = NoRoomCame{notes->is_room_elsewhere ? Pid() : notes->waits_for_room};
+  } else if (notes != nullptr && !notes->looks_up.empty()) {
+    due->answer = NameHasNoOwner{notes->looks_up};
+  }
+  return due;
+}
+
 bool AskTable::IsUnderWay(uint64_t id) const {
   const Slot* slot = Find(id);
   return slot != nullptr && slot->answered == 0;
@@ -192,34 +258,59 @@ std::vector<uint64_t> AskTable::AsksForCall(Pid asker, uint64_t call) const {
   return ids;
 }
 
-AskNotes* AskTable::FindNotes(uint64_t id) {
-  Slot* slot = Find(id);
-  return slot == nullptr ? nullptr : slot->notes.get();
-}
-
-AskNotes& AskTable::NotesOf(uint64_t id) {
+AskTable::Notes& AskTable::NotesOf(uint64_t id) {
   Slot* slot = Find(id);
   UNDERSTUDY_CHECK(slot != nullptr, "no ask ", id);
-  if (slot->notes == nullptr) slot->notes = std::make_unique<AskNotes>();
+  if (slot->notes == nullptr) slot->notes = std::make_unique<Notes>();
   return *slot->notes;
 }
 
-bool AskTable::TakeClose(uint64_t id, int mailbox) {
-  AskNotes* notes = FindNotes(id);
-  if (notes == nullptr) return false;
-  const auto close = std::find(notes->closes.begin(), notes->closes.end(), mailbox);
-  if (close == notes->closes.end()) return false;
-  notes->closes.erase(close);
+void AskTable::LooksUp(uint64_t id, std::string name, uint64_t watch) {
+  Notes& notes = NotesOf(id);
+  notes.looks_up = std::move(name);
+  notes.name_watch = watch;
+}
+
+void AskTable::Publishes(uint64_t id, std::string name) { NotesOf(id).publishes = std::move(name); }
+
+void AskTable::WaitsForRoom(uint64_t id, Pid receiver, RoomIn where) {
+  Notes& notes = NotesOf(id);
+  notes.waits_for_room = receiver;
+  notes.is_room_elsewhere = where == RoomIn::kOtherNode;
+}
+
+bool AskTable::CloseUntilAnswered(uint64_t id, int mailbox) {
+  if (!IsUnderWay(id)) return false;
+  NotesOf(id).closes.push_back(mailbox);
   return true;
 }
 
-std::vector<uint64_t> AskTable::All() const {
-  std::vector<uint64_t> ids;
-  ids.reserve(size_);
+bool AskTable::TakeClose(uint64_t id, int mailbox) {
+  Slot* slot = Find(id);
+  if (slot == nullptr || slot->notes == nullptr) return false;
+  std::vector<int>& closes = slot->notes->closes;
+  const auto close = std::find(closes.begin(), closes.end(), mailbox);
+  if (close == closes.end()) return false;
+  closes.erase(close);
+  return true;
+}
+
+std::vector<AskAction> AskTable::End() const {
+  std::vector<AskAction> actions;
   for (const Slot& slot : slots_) {
-    if (slot.id != 0) ids.push_back(slot.id);
+    if (slot.id == 0) continue;
+    AddTellCallee(slot, actions);
+    if (slot.notes == nullptr) continue;
+    const Notes& notes = *slot.notes;
+    if (notes.name_watch != 0) actions.emplace_back(EndNameWatch{notes.name_watch});
+    if (notes.waits_for_room.is_null()) continue;
+    if (notes.is_room_elsewhere) {
+      actions.emplace_back(StopWaitingForNode{slot.id});
+    } else {
+      actions.emplace_back(TakeBackMessage{.receiver = notes.waits_for_room, .ask = slot.id});
+    }
   }
-  return ids;
+  return actions;
 }
 
 std::vector<Answer> AskTable::TakeAnswers() {

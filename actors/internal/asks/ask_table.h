@@ -2,9 +2,10 @@
 // mailbox.
 //
 // AskTable is a plain state machine: it has no clock, sends nothing and resumes nothing. Its actor tells it what
-// happened and does what it answers. An entry is a slot. Its id consists of the slot's index and a serial number, so
-// the id of a freed entry never finds a later one. Deadlines are in a heap. The deadline of a freed slot stays there as
-// a stale one, so that freeing an entry searches nothing; stale deadlines are removed when they are most of the heap.
+// happened and does what it answers (AskAction, DueAsk; see turn/actor_asks.h). An entry is a slot. Its id consists of
+// the slot's index and a serial number, so the id of a freed entry never finds a later one. Deadlines are in a heap.
+// The deadline of a freed slot stays there as a stale one, so that freeing an entry searches nothing; stale deadlines
+// are removed when they are most of the heap.
 //
 // For the owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ASKS_ASK_TABLE_H_
@@ -15,10 +16,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
@@ -27,6 +30,13 @@
 namespace understudy::internal {
 
 class Activation;
+
+// Names an entry of the asker's table.
+struct PendingId {
+  Pid asker;
+  uint64_t id = 0;
+  MonotonicTime deadline;
+};
 
 struct Answer {
   absl::Status status;
@@ -56,13 +66,47 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// The data that only few asks have.
-struct AskNotes {
-  uint64_t name_watch = 0;  // the registry's watch of the name that a lookup waits for; 0 if none
-  std::string looks_up;     // the name that a lookup waits for; empty if the ask is no lookup
-  std::string publishes;    // the name whose publication is under way; empty if none is
-  Pid waits_for_room;       // the actor in whose mailbox a SendWhenRoom waits for room; null if none
-  std::vector<int> closes;  // mailboxes that stay closed until the ask is answered
+// What the owner of an AskTable does outside the table when an ask is answered or given up.
+struct TellCallee {  // that the asker no longer waits for its answer
+  Pid callee;
+  uint64_t ask = 0;
+};
+struct EndNameWatch {  // of the registry
+  uint64_t watch = 0;
+};
+struct RemoveName {  // from this node's registry, because its publication has failed
+  std::string name;
+};
+struct ReopenMailbox {  // ends one close of it
+  int mailbox = 0;
+};
+struct TakeBackMessage {  // which waits for room in a mailbox of `receiver`, an actor of this node
+  Pid receiver;
+  uint64_t ask = 0;
+};
+struct StopWaitingForNode {  // for room in a mailbox of another node
+  uint64_t ask = 0;
+};
+using AskAction =
+    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode>;
+
+// How the owner answers an ask whose deadline has passed.
+struct NoAnswerCame {};  // Expired
+struct NameHasNoOwner {  // NoOwner: the ask is a lookup of `name`
+  std::string name;
+};
+struct NoRoomCame {  // Expired, with the message that waited for room in a mailbox of `receiver`
+  // If not null, the message is to be taken back from there. If that fails, the message has been sent or cannot be
+  // sent, and the answer is on its way.
+  Pid receiver;
+};
+struct NobodyAwaits {  // not at all: the entry is freed
+  Payload answer;      // of an answer that came and was never taken
+};
+struct DueAsk {
+  uint64_t id = 0;
+  std::vector<AskAction> actions;  // to be done before the ask is answered
+  std::variant<NoAnswerCame, NameHasNoOwner, NoRoomCame, NobodyAwaits> answer;
 };
 
 class AskTable {
@@ -78,52 +122,70 @@ class AskTable {
   void SetDeadline(uint64_t id, MonotonicTime deadline);
 
   bool Has(uint64_t id) const { return Find(id) != nullptr; }
-  bool IsAnswered(uint64_t id) const { return AnsweredAs(id) != 0; }
+  // True if there is an entry without an answer. If false, awaiting the ask need not suspend.
+  bool IsUnderWay(uint64_t id) const;
   // The position of the answer in the order in which this table got its answers, from 1; 0 if there is no answer or no
   // entry.
   uint64_t AnsweredAs(uint64_t id) const;
   bool HasGoodAnswer(uint64_t id) const;
-  bool IsAwaited(uint64_t id) const;
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
+
+  // What else an ask may be besides a call or a sleep. Each requires IsUnderWay(id).
+  //
+  // It is a lookup of `name`, which the registry watches for it under the id `watch`.
+  void LooksUp(uint64_t id, std::string name, uint64_t watch);
+  // It is a publication of `name`, which this node's registry has already.
+  void Publishes(uint64_t id, std::string name);
+  // It is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
+  enum class RoomIn { kThisNode, kOtherNode };
+  void WaitsForRoom(uint64_t id, Pid receiver, RoomIn where);
+
+  // Keeps `mailbox` closed until the ask is answered. Returns false if the ask is not under way: then the mailbox is
+  // not to be closed.
+  [[nodiscard]] bool CloseUntilAnswered(uint64_t id, int mailbox);
+  // Ends one close of `mailbox` that ask `id` keeps. Returns true if the mailbox is to be reopened for it, and false if
+  // the ask keeps none, because it was answered or is gone.
+  [[nodiscard]] bool TakeClose(uint64_t id, int mailbox);
 
   // Stores the answer and returns the waiter to resume, whose handle is null if no coroutine waits yet. Returns nullopt
   // if the answer comes too late, because the entry is gone or has an answer; then `answer` is not moved from.
   absl::optional<Waiter> Answered(uint64_t id, Answer&& answer);
+  // Ends what ask `id` kept up until it was answered: the watch of a name, the closes of mailboxes, and, if it was to
+  // publish a name and has no good answer, the name. To be called once, after Answered has stored the answer.
+  std::vector<AskAction> Settle(uint64_t id);
+  // The asker gives the ask up. What this answers is to be done before Answered is called with that outcome.
+  std::vector<AskAction> GiveUp(uint64_t id) const;
 
   // Requires an entry without an answer. CHECKs that no other coroutine awaits it.
   void Await(uint64_t id, Waiter waiter);
-  // As Await, for a group. The entry may have an answer already, if `group` has counted it.
-  void Join(uint64_t id, GroupWait* group);
+  // As Await, for each of `pendings`, of which some may have an answer already, which `group` has counted, and some no
+  // entry. Returns true if the group cannot do without any of the answers that have not come.
+  bool Join(absl::Span<const PendingId> pendings, GroupWait& group);
   // Undoes Await or Join. Does nothing if there is no entry.
   void StopWaiting(uint64_t id);
 
   // Frees the entry and returns its answer; nullopt if there is no entry.
   absl::optional<Answer> Take(uint64_t id);
+  // The answer to an ask that is awaited although it has no entry: it was refused because the table was full, or it has
+  // expired. CHECKs that it was not taken before.
+  static Answer AnswerWithoutEntry(const PendingId& pending, MonotonicTime now);
 
   // The earliest deadline among the entries that have no answer or that no coroutine awaits; InfiniteFuture if there
   // are none.
   MonotonicTime NextDeadline();
-  // The ask with the earliest deadline that is not after `now`; 0 if there is none. Each is returned once, so the
-  // caller must answer it or take it.
-  uint64_t PopDue(MonotonicTime now);
+  // The ask with the earliest deadline that is not after `now`; none if there is none. Each is returned once, and its
+  // owner must answer it as that says.
+  absl::optional<DueAsk> NextDue(MonotonicTime now);
 
   // Records that ask `id` was made while handling the call that `asker` knows as `call`. Requires Has(id).
   void NoteForCall(uint64_t id, Pid asker, uint64_t call);
   // The asks recorded by NoteForCall for that call that have no answer yet.
   std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
 
-  // Null if the entry has no notes, or there is no entry.
-  AskNotes* FindNotes(uint64_t id);
-  // The notes of ask `id`, made if it has none. Requires Has(id).
-  AskNotes& NotesOf(uint64_t id);
-  // Ends one close of `mailbox` that ask `id` keeps. Returns true if the mailbox is to be reopened for it, and false if
-  // the ask keeps none, because it was answered or is gone.
-  bool TakeClose(uint64_t id, int mailbox);
-
-  // At the actor's end: all entries, in the order of slots.
-  std::vector<uint64_t> All() const;
-  // The answers that were never taken.
+  // What is to be done about the asks at the actor's end. No entry is freed.
+  std::vector<AskAction> End() const;
+  // At the actor's end: the answers that were never taken.
   std::vector<Answer> TakeAnswers();
 
   size_t size() const { return size_; }
@@ -132,6 +194,15 @@ class AskTable {
   size_t deadlines() const { return deadlines_.size(); }
 
  private:
+  // The data that only few asks have.
+  struct Notes {
+    uint64_t name_watch = 0;         // the registry's watch of the name that a lookup waits for; 0 if none
+    std::string looks_up;            // the name that a lookup waits for; empty if the ask is no lookup
+    std::string publishes;           // the name whose publication is under way; empty if none is
+    Pid waits_for_room;              // the actor in whose mailbox a SendWhenRoom waits for room; null if none
+    bool is_room_elsewhere = false;  // that actor is on another node
+    std::vector<int> closes;         // mailboxes that stay closed until the ask is answered
+  };
   struct Slot {
     uint64_t id = 0;        // 0 when free
     uint64_t answered = 0;  // position in the order of the answers; 0 without an answer
@@ -140,7 +211,7 @@ class AskTable {
     Answer answer;
     Waiter waiter;
     GroupWait* group = nullptr;  // not null if a group awaits the answer; `waiter` is then null
-    std::unique_ptr<AskNotes> notes;
+    std::unique_ptr<Notes> notes;
     uint32_t next_free = 0;
   };
   struct Deadline {
@@ -160,6 +231,7 @@ class AskTable {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   static_assert(limits::kAsksPerActorMax <= size_t{1} << kIndexBits);
 
+  // Null if there is no entry.
   const Slot* Find(uint64_t id) const;
   Slot* Find(uint64_t id) { return const_cast<Slot*>(static_cast<const AskTable*>(this)->Find(id)); }
   void Free(Slot& slot);
@@ -167,8 +239,13 @@ class AskTable {
   // False for a stale deadline: the entry was freed, has another deadline by now, or has an answer that a coroutine
   // awaits and will take.
   bool IsLive(const Deadline& deadline) const;
-  bool IsUnderWay(uint64_t id) const;
   void RemoveStaleFromTop();
+  // The id of the ask with the earliest deadline that is not after `now`, which is removed; 0 if there is none.
+  uint64_t PopDue(MonotonicTime now);
+  static bool IsAwaited(const Slot& slot) { return slot.waiter.handle != nullptr || slot.group != nullptr; }
+  // The notes of ask `id`, made if it has none. Requires Has(id).
+  Notes& NotesOf(uint64_t id);
+  static void AddTellCallee(const Slot& slot, std::vector<AskAction>& actions);
 
   std::vector<Slot> slots_;
   uint32_t first_free_ = kNoSlot;

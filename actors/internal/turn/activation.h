@@ -139,8 +139,13 @@ class Activation {
   void AnswerFinally(const absl::Status& status);
   // A Replier was made for the call: the handler's result is no longer its answer.
   void GiveAwayAnswer() { answer_given_ = true; }
-  // The Replier was destroyed unused before the handler ended: the handler's result is the answer again.
-  void TakeBackAnswer() { answer_given_ = false; }
+  // A Replier for the call `ask` of `asker` was destroyed unused. If that is the call of this handler, the handler's
+  // result is the call's answer again. Returns false if it is not.
+  bool TakeBackAnswer(Pid asker, uint64_t ask) {
+    if (this->ask() != ask || this->asker() != asker) return false;
+    answer_given_ = false;
+    return true;
+  }
   void SetRoot(RootTask root) { held_->root = std::move(root); }
   // The handler took the message by value.
   void SetMoved() { is_moved = true; }
@@ -192,6 +197,7 @@ class Activation {
   // Returns an envelope for an answer of type `type`: the call's own block if the handler has returned and the block is
   // large enough, else a new one, because a coroutine may still refer to the call.
   Envelope* ReplyBlock(const MessageType& type);
+  // `block` carries the id of the ask.
   void SendReply(Envelope* block);
 
   struct CallInfo {

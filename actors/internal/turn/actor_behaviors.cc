@@ -23,8 +23,8 @@ void ActorCore::Become(BehaviorPtr table) {
 // Makes the changes of behavior that the last step of a handler asked for, and those that hooks ask for in turn.
 void ActorCore::ApplyBecome() {
   const BehaviorStack& behaviors = rare_->behaviors;
-  if (behaviors.next() == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  UNDERSTUDY_CHECK(!is_process_, self().ToString(), " would become ", behaviors.next()->name(),
+  if (behaviors.next() == nullptr || !start_.handles_messages()) return;
+  UNDERSTUDY_CHECK(!start_.is_process(), self().ToString(), " would become ", behaviors.next()->name(),
                    ", but it is in the process style: what it waits for is said by its next Receive");
   for (int changes = 0; behaviors.next() != nullptr && !ends(); ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {

@@ -19,7 +19,7 @@ BehaviorTable* ActorCore::Effective() {
     const ReceiveUnderWay& receive = rare_->activations.receive();
     return receive.is_taken ? nullptr : receive.table.get();
   }
-  return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
+  return start_.handles_messages() ? behavior_.get() : nullptr;
 }
 
 // The clauses whose guards hold. Ends the actor when one throws.

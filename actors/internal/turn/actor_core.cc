@@ -13,25 +13,17 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_handling.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
-namespace {
 
-// How a spawn differs from the plainest, and the actor must remember it.
-bool IsPlain(const SpawnOptions& options) {
-  static const SpawnOptions* const plain = new SpawnOptions;
-  return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
-         options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
-         options.thread == plain->thread;
-}
-
-}  // namespace
-
-ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(parent.life()) {}
+ActorCore::ActorCore(const ParentTie& parent) : parent_(parent) {}
 
 ActorCore::~ActorCore() = default;
 
@@ -39,19 +31,11 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
                      SpawnNotifications notifications, absl::optional<ExitReason> has_failed) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
-  auto* core = new (cell->owner_memory()) ActorCore(parent);
-  core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
-  core->is_tied_to_parent_ = options.link == SpawnLink::kOneWay && !parent.is_null();
+  auto* core = new (cell->owner_memory()) ActorCore(ParentTie(parent, options.link, notifications));
   auto spawn_arguments = std::make_unique<SpawnArguments>();
   spawn_arguments->make = std::move(make);
-  spawn_arguments->notifications = notifications;
   spawn_arguments->has_failed = std::move(has_failed);
   if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
-  options.outcome_handler = nullptr;
-  options.down_handler = nullptr;
-  if (const auto unhandled_mail = std::exchange(options.unhandled_mail, nullptr); unhandled_mail != nullptr) {
-    spawn_arguments->unhandled_mail = std::move(*unhandled_mail);
-  }
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
@@ -60,7 +44,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
       spawn_arguments->has_failed = ExitReason::Failed(thread.status());
     }
   }
-  if (!IsPlain(options)) spawn_arguments->options = std::make_unique<SpawnOptions>(std::move(options));
+  spawn_arguments->record = SpawnRecord(std::move(options), notifications.id);
   core->spawn_arguments_ = spawn_arguments.release();
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   cell->Open(self.life());
@@ -81,29 +65,49 @@ Rare& ActorCore::rare() {
   return *rare_;
 }
 
+LinkTable& ActorCore::links() {
+  if (parent_.TakeLink()) rare().links.OnLink(parent());
+  return rare().links;
+}
+
+Exits& ActorCore::exits() {
+  std::unique_ptr<Exits>& exits = rare().exits;
+  if (exits == nullptr) exits = std::make_unique<Exits>();
+  return *exits;
+}
+
+const Exits& ActorCore::known_exits() const {
+  static const Exits* const none = new Exits;
+  return rare_ == nullptr || rare_->exits == nullptr ? *none : *rare_->exits;
+}
+
+Watches& ActorCore::watches() {
+  std::unique_ptr<Watches>& watches = rare().watches;
+  if (watches == nullptr) watches = std::make_unique<Watches>();
+  return *watches;
+}
+
+ActorTimers& ActorCore::timers() {
+  std::unique_ptr<ActorTimers>& timers = rare().timers;
+  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
+  return *timers;
+}
+
+LedgerBook::Page& ActorCore::ledger() {
+  Rare& rare = this->rare();
+  if (rare.ledger == nullptr) rare.ledger = system().ledgers().OpenPage(self(), layout().size());
+  return *rare.ledger;
+}
+
+AskTable& ActorCore::MakeAsks() {
+  rare().asks = std::make_unique<AskTable>();
+  return *rare_->asks;
+}
+
 Random& ActorCore::random() {
   absl::optional<Random>& random = rare().random;
   if (!random) random.emplace(system().SeedFor(self().serial()));
   return *random;
-}
-
-uint32_t ActorCore::WireHashOf(int mailbox) {
-  UNDERSTUDY_CHECK(stage_ != Stage::kConstructing,
-                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
-  return layout()[static_cast<size_t>(mailbox)].hash;
-}
-
-std::vector<MailboxSignature> ActorCore::Signatures() {
-  std::vector<MailboxSignature> signatures;
-  if (stage_ == Stage::kConstructing) return signatures;  // nobody sees any yet
-  for (size_t i = 0; i < layout().size(); ++i) {
-    const MailboxDeclaration& d = layout()[i];
-    signatures.push_back({.name = std::string(d.wire_name),
-                          .is_call = d.is_call(),
-                          .request = d.request->name(),
-                          .reply = d.is_call() ? d.reply->name() : ""});
-  }
-  return signatures;
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& turn) {
@@ -112,7 +116,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
   while (envelope != nullptr) {
     Envelope* const next = envelope->next;
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
-      OnStale(envelope);
+      DisposeOfStale(*this, envelope);
     } else if (ABSL_PREDICT_FALSE(has_exit())) {
       // The message arrived after the signal that ends the actor: Bury disposes of it, as of the waiting messages.
       envelope->next = nullptr;
@@ -226,11 +230,6 @@ inline bool ActorCore::TryRest(const CurrentTurn& turn) {
   return (has_mail_ & open) == 0 && cell().TryIdle(open);
 }
 
-void ActorCore::FindMailboxes(CurrentTurn& turn) {
-  turn.gates = cell().gates();
-  turn.layout = cell().layout();
-}
-
 void ActorCore::Run() {
   TurnScope scope(SystemCore::OfLife(life()), cell());
   CurrentTurn& turn = scope.turn();
@@ -241,7 +240,7 @@ void ActorCore::Run() {
     if (ABSL_PREDICT_TRUE(TryRest(turn))) return;
     --budget;
     goes_on = !ends();
-  } else if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing)) {
+  } else if (ABSL_PREDICT_FALSE(start_.is_constructing())) {
     goes_on = Construct();
   }
   goes_on = goes_on && TakeTurn(turn, budget);
@@ -256,11 +255,11 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kReply: {
       const uint64_t ask = envelope->ask();
-      if (!Answered(ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
+      if (!AnswerAsk(*this, ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
       return;
     }
     case EnvelopeKind::kSignal:
-      Act(std::move(*static_cast<Signal*>(envelope->value())));
+      Act(*this, std::move(*static_cast<Signal*>(envelope->value())));
       break;
     case EnvelopeKind::kTick:
       FireTimers();
@@ -281,7 +280,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       }
       break;
     case EnvelopeKind::kOutcome:
-      OnOutcome(std::move(*static_cast<SpawnReport*>(envelope->value())));
+      OnOutcome(*this, std::move(*static_cast<SpawnReport*>(envelope->value())));
       break;
     case EnvelopeKind::kNameChange: {
       auto& name = *static_cast<NameReport*>(envelope->value());
@@ -296,32 +295,18 @@ void ActorCore::ActOn(Envelope* envelope) {
   Envelope::Delete(envelope);  // nothing of users is left in it
 }
 
-// Disposes of an envelope that was sent to an earlier life of the cell and arrived only now.
-void ActorCore::OnStale(Envelope* envelope) {
-  if (envelope->kind == EnvelopeKind::kSignal) {
-    system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
-  } else if (envelope->kind == EnvelopeKind::kReply) {
-    system().CountLateReply();
-  } else if (envelope->kind == EnvelopeKind::kMessage) {
-    LeaveEarly(*envelope);
-    cell().ForgetStale(envelope);
-    Dispose(envelope, Disposition::kDeadLetter, EndedError());
-    return;
-  }
-  DestroyLater(envelope);
-}
-
-ActorTimers& ActorCore::timers() {
-  std::unique_ptr<ActorTimers>& timers = rare().timers;
-  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
-  return *timers;
+bool ActorCore::AddEvent(Event event) {
+  event.stamp = ++last_stamp_;
+  if (rare().events.Add(std::move(event))) return true;
+  system().CountMergedExit();
+  return false;
 }
 
 void ActorCore::FireTimers() {
   rare().executor_timer = 0;
   rare().executor_time = MonotonicTime::InfiniteFuture();
   const ActorTimers::Time time = ReadClocks();
-  ExpireAsks(time.now);
+  ExpireAsks(*this, time.now);
   if (rare_->expires_at <= time.now) {
     rare_->expires_at = MonotonicTime::InfiniteFuture();
     ExpireWaitingMessages();
@@ -356,8 +341,7 @@ void ActorCore::ArmExecutor() {
 void ActorCore::DisarmExecutor() {
   if (rare_ == nullptr) return;
   const uint64_t parents = rare_->exits == nullptr ? 0 : rare_->exits->TakeParentsTimer();
-  for (const uint64_t timer :
-       {std::exchange(rare_->executor_timer, 0), parents, std::exchange(rare_->start_timer, 0)}) {
+  for (const uint64_t timer : {std::exchange(rare_->executor_timer, 0), parents, rare_->spawn.TakeStartTimer()}) {
     if (timer != 0) system().executor().Cancel(timer);
   }
 }
@@ -378,22 +362,6 @@ uint64_t ActorCore::OpenMask() {
     if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
   }
   return mask & ~closed_mask();
-}
-
-// Called by another thread, which has seized the worker while this actor's turn is in user code.
-std::string ActorCore::Describe() {
-  const MailboxLayout* mailboxes = cell().layout();
-  absl::string_view what = "its code";
-  if (current() == nullptr || mailboxes == nullptr) {
-    what = "its constructor, a guard, a destructor or its end";
-  } else if (current()->source() == Activation::Source::kStart) {
-    what = StartName();
-  } else if (current()->source() == Activation::Source::kEvent) {
-    what = "an event";
-  } else if (current()->mailbox >= 0) {
-    what = (*mailboxes)[static_cast<size_t>(current()->mailbox)].wire_name;
-  }
-  return absl::StrCat(self().ToString(), " in the handler of ", what);
 }
 
 }  // namespace understudy::internal

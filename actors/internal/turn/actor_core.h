@@ -11,21 +11,23 @@
 // holds this actor's thread in user code.
 //
 // Invariants between the fields:
-//  1. kIsNotRunning is set exactly as long as stage_ is not kRunning; BecomeStarted changes both.
+//  1. kIsNotRunning is set exactly as long as start_ has not started; BecomeStarted changes both.
 //  2. kIsFenced implies kHasExit, is_killed_ and is_ending_; is_ending_ implies kHasExit. None of them is ever cleared.
 //  3. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
 //  4. in_hand_ is an Envelope only between turns and at the beginning of a turn; otherwise an Activation or null.
-//  5. While is_linked_to_parent_ is set, LinkTable does not have the link to the parent; links() moves it there.
+//  5. While parent_ has the link to the parent, LinkTable does not have it; links() moves it there.
 //  6. Bit i of has_mail_ is set exactly if mailbox i's queue has a message that is not postponed.
 //
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
-// actor_handling.{h,cc} (handlers), actor_signals.cc (links, exits, monitors), actor_receive.cc (the process style),
-// actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
-// actor_asks.cc (asks and names), actor_life.cc (start), actor_end.cc, actor_crash.cc.
+// actor_handling.{h,cc} (handlers), actor_receive.cc (the process style), actor_behaviors.cc (become),
+// actor_forwarding.cc (classifiers), actor_unhandled_mail.cc, actor_life.cc (start), actor_end.cc, actor_crash.{h,cc}
+// (reports). Functions that use only what is public here: actor_asks.{h,cc}, actor_disposal.{h,cc} (the ledger,
+// messages that no handler gets), actor_names.{h,cc}, actor_signals.{h,cc} (links, exits, monitors, children).
 //
-// The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
-// activations.h, behavior_stack.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h, and
-// postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
+// The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: activations.h,
+// actor_start.h, actor_timers.h, behavior_stack.h, closed_mailboxes.h, crash_notes.h, event_queue.h, exits.h,
+// parent_tie.h, rank_turns.h, watches.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors:
+// ask_table.h, link_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -41,21 +43,27 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
-#include "absl/types/span.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/activation.h"
 #include "understudy/actors/internal/turn/actor_rare.h"
+#include "understudy/actors/internal/turn/actor_start.h"
+#include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/hook.h"
+#include "understudy/actors/internal/turn/parent_tie.h"
 #include "understudy/actors/internal/turn/rank_turns.h"
 #include "understudy/actors/unhandled_mail.h"
 
 namespace understudy::internal {
 
 class FixedText;
+
+// What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code (an
+// overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
+enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
 
 // The answer to a call of `callee` whose Replier was destroyed unused.
 absl::Status UnansweredError(Pid callee);
@@ -83,7 +91,8 @@ class ActorCore final : public CellOwner {
   // turn.
   void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
 
-  // The functions from here to `private` are for Actor, Context and the awaitables.
+  // The functions from here to `private` are for Actor, Context, the awaitables, and the functions in the actor_*.h
+  // that act for an actor.
   //
   // The actor whose turn runs on this thread. CHECKs that there is one.
   static ActorCore& OfThisTurn();
@@ -97,84 +106,74 @@ class ActorCore final : public CellOwner {
   // The system of the turn that runs on this thread.
   SystemCore& system() { return *ThisTurn().system; }
   Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
-  Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
+  Pid parent() const { return parent_.parent(); }
   Random& random();
-  std::vector<MailboxSignature> Signatures();
-  // The hash of the wire name of `mailbox`. CHECKs that the actor's constructor has run.
-  uint32_t WireHashOf(int mailbox);
 
   // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
-  void Fail(absl::Status status);
-  void Stop(ExitReason reason);
-  void StopAs(ExitReason reason);
+  // The actor handles nothing more, and ends with `reason` when its handler has returned. The first call counts.
+  void SetExit(ExitReason reason, ExitCause cause);
+  // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
+  bool AddEvent(Event event);
   void FinishStart();
   void DeclineStart();
 
-  Pid SpawnChild(SpawnOptions&& options, MakeActor&& make);
-  void Link(Pid peer);
-  void Unlink(Pid peer);
-  uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
-  uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
-  void Demonitor(uint64_t id);
-
-  // The actor's parts, each allocated at its first use.
+  // The actor's parts, each allocated at its first use. Those that are `known` may not exist yet.
+  ParentTie& parent_tie() { return parent_; }
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
+  // The actor's Exits; if it has none yet, a shared one with the defaults.
+  const Exits& known_exits() const;
   AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
+  // Null if the actor has never asked.
+  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  Activations& activations() { return rare().activations; }
+  Watches& watches();
+  // Null if the actor has never watched anything.
+  Watches* known_watches() const { return rare_ == nullptr ? nullptr : rare_->watches.get(); }
+  HeldRights& rights() { return rare().rights; }
+  CrashNotes& crash_notes();
+  // The counts of every disposition except handled.
+  LedgerBook::Page& ledger();
+  LinkTable& links();
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
   // The current behavior. Null if none has been entered yet, or the end has dropped it.
   const BehaviorPtr& behavior() const { return behavior_; }
 
   void Postpone();
-  bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
   // Puts `payload`, which is the message in hand or was made from it, into `mailbox` of this actor. If the message in
   // hand is a call, `call` identifies it, and the right to answer goes along. The block of `payload` must have a call
   // part. `bytes` is the payload's size if the mailbox is bounded in bytes, else 0.
   void Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
-  // Adds an ask to the table of asks; a reply or Answered gives it its answer. The id is 0 if the table is full:
-  // awaiting that ask gives Full.
-  PendingId NewAsk(Pid callee, MonotonicTime deadline);
-  // Returns false if ask `id` already had an answer or is gone.
-  bool Answered(uint64_t id, absl::Status status, Payload payload);
-  // The smaller of `timeout` from now and the deadline of the call in hand.
-  MonotonicTime DeadlineWithin(absl::Duration timeout);
-  // True if ask `id` has an answer or is no longer in the table, so awaiting it would not suspend.
-  bool IsAnswered(uint64_t id) const;
-  void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
-  void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
-  Answer TakeAnswer(const PendingId& pending);
-  // Gives up ask `id`: tells its callee, and makes Cancelled its answer.
-  void CancelAsk(uint64_t id);
-  // Keeps `mailbox` closed until ask `id` is answered. Returns false, and closes nothing, if there is no answer to wait
-  // for.
-  bool CloseUntilAnswered(int mailbox, uint64_t id);
-
-  PendingId StartLookup(absl::string_view name, absl::Duration timeout);
-  // Expires at `until`, or at the deadline of the call in hand if that is earlier.
-  PendingId StartSleep(MonotonicTime until);
-  PendingId Publish(absl::string_view name, Pid kept_by = Pid());
-  absl::Status Register(absl::string_view name, Pid kept_by = Pid());
-  void KeepName(NameKeep keep);
-  void WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler);
+  // The handler that runs. Null if none does, as in a guard or the constructor.
+  Activation* current() const { return static_cast<Activation*>(in_hand_); }
+  const MailboxLayout& layout() const { return *const_cast<ActorCore*>(this)->cell().layout(); }
+  const StartProgress& start() const { return start_; }
+  // What the spawn left; an empty record if it left nothing.
+  const SpawnRecord& spawn_record() const;
+  // Also for another thread that holds this actor's thread in user code, and async-signal-safe.
+  Occupation occupation() const;
+  // Records that the registry may know names of this actor, or names that it keeps, which end with it.
+  void NoteNames() { has_names_ = true; }
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
 
+  // The asker of a call has cancelled it. Cancels the call, which may wait in a mailbox or be in hand, or arrive later.
+  void CancelCall(Pid asker, uint64_t ask);
+
+  // True if the actor handles nothing more, because its end has been decided.
+  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
+  // True if the life is over for all others, but its handler still runs.
+  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  // True once the end has begun: nothing can arrive any more.
+  bool is_ending() const { return is_ending_; }
   // Why the actor ends; null until its end is decided. A Replier that is destroyed after that answers with this reason.
   const ExitReason* ending() const;
-  // A Replier for the call `ask` of `asker` was destroyed unused. If that call is in hand, its handler's result becomes
-  // its answer again. Returns false if another message, or none, is in hand.
-  bool TakeBackAnswer(Pid asker, uint64_t ask);
-  // Records that this actor has a Replier, so that Fence can answer the Replier's call.
-  void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
-  // Sends a call's answer, whose block carries the ask's id.
-  void SendReply(Pid asker, Envelope* block);
 
  private:
-  friend class Activation;
   // A message that may be handled next, and the clause that would take it.
   struct Choice {
     Envelope* envelope = nullptr;
@@ -184,11 +183,10 @@ class ActorCore final : public CellOwner {
   // A turn drains the inbox once per this many messages, because the head of the inbox is on a cache line that senders
   // write. So a signal that arrives during a turn waits for at most this many messages.
   static constexpr int kDrainEvery = 32;
-  enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   // Reasons why a turn may not simply handle the oldest message.
   enum Obstacle : uint8_t {
-    kIsNotRunning = 1,  // stage_ is not kRunning
+    kIsNotRunning = 1,  // the actor has not started
     kIsNotSimple = 2,   // the behavior has guards, ranks or the like
     kHasExit = 8,       // the actor ends when its handler has returned
     kIsFenced = 16,     // the life is over for all others, but its handler still runs
@@ -196,11 +194,9 @@ class ActorCore final : public CellOwner {
     kDrainsSoon = 64,   // the inbox is to be drained before the next message is handled
   };
 
-  explicit ActorCore(Pid parent);
+  explicit ActorCore(const ParentTie& parent);
   ~ActorCore();
 
-  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
-  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
   bool has_deferred() const { return (obstacles_ & kHasDeferred) != 0; }
   bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
   // True if this actor handles nothing more.
@@ -209,23 +205,20 @@ class ActorCore final : public CellOwner {
     obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
   }
 
-  Activation* current() { return static_cast<Activation*>(in_hand_); }
   void SetCurrent(Activation* activation) { in_hand_ = activation; }
   ActorCell& cell() { return *ActorCell::Of(this); }
   uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
-  const MailboxLayout& layout() { return *cell().layout(); }
   Rare& rare();
 
-  // actor_core.cc: the turn.
+  // actor_core.cc: the turn, and the parts that are made at their first use.
+  AskTable& MakeAsks();
   bool TakeTurn(CurrentTurn& turn, int budget);
   bool TryRest(const CurrentTurn& turn);
   bool HandleNext();
-  void FindMailboxes(CurrentTurn& turn);
   void DrainInbound(CurrentTurn& turn);
   bool PublishRoom(CurrentTurn& turn);
   void Sweep();
   void ActOn(Envelope* envelope);
-  void OnStale(Envelope* envelope);
   uint64_t OpenMask();
   template <class F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
@@ -246,7 +239,6 @@ class ActorCore final : public CellOwner {
   void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
   // Tells the router about the messages of another node that have left a mailbox and that `turn.left_remote` counts.
   void TellReleased(CurrentTurn& turn);
-  void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Counts a message as having left its mailbox.
   void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
@@ -261,28 +253,16 @@ class ActorCore final : public CellOwner {
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
   bool CancelWaiting(Pid asker, uint64_t ask);
-  Disposition DispositionOfCancelled(MonotonicTime deadline);
   void WatchExpiry();
   void ExpireWaitingMessages();
   void ExpireWaitingMessages(size_t place);
-  void Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why);
-  void TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why);
 
   // actor_unhandled_mail.cc.
   uint64_t HeirsMonitor() const;
-  bool IsKept(const Envelope& envelope);
   bool KeepEarly(Envelope* envelope);
   UnhandledMail LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason);
   void TakeUnhandledMail();
   bool TakeMail(const MailOfActor& mail, Envelope* envelope);
-
-  // actor_ledger.cc: counts of every disposition except handled, which is counted in the mailbox's queue.
-  LedgerBook::Counts& LedgerOf(size_t place);
-  void Count(size_t place, Disposition disposition);
-  // A message counts as in hand from the call of a coroutine handler until that handler has ended or it is forwarded:
-  // meanwhile it has left its mailbox and has no disposition yet.
-  void CountInHand(Activation& activation);
-  void CountOutOfHand(Activation& activation);
 
   // actor_choice.cc.
   bool HandleOne();
@@ -306,7 +286,6 @@ class ActorCore final : public CellOwner {
   const std::shared_ptr<MessageHandler>& HandlerOf(const Event& event) const;
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
-  bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
   void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
@@ -315,7 +294,6 @@ class ActorCore final : public CellOwner {
   void Settle(Queue* queue, Activation& activation);
   void SettleUnusual(Activation& activation);
   void SettlePostponed(Activation& activation);
-  void Trace(absl::string_view what, const Activation& activation);
 
   // actor_behaviors.cc.
   void ApplyBecome();
@@ -331,47 +309,6 @@ class ActorCore final : public CellOwner {
   void TakeTimeout();
   void BeginRound(Activation& activation);
 
-  // actor_signals.cc.
-  void Act(Signal signal);
-  bool HasRoomForLink(Pid peer);
-  void OnLinkSignal(const Signal& signal);
-  void OnExitSignal(const Signal& signal);
-  void OnDownSignal(Signal signal);
-  uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
-  void TellOfDemonitor(uint64_t id, Pid target);
-  Watches& watches();
-  // Null if the actor has no Exits yet.
-  const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
-  // The actor's Exits; if it has none yet, a shared one with the defaults.
-  const Exits& KnownExits() const;
-  void OnDemonitor(const Signal& signal);
-  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options);
-  void OnOutcome(SpawnReport report);
-  bool EndsLink(Pid peer);
-  void OnRequestStop(const Signal& signal);
-  // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
-  bool AddEvent(Event event);
-  // What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code
-  // (an overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
-  enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
-  void SetExit(ExitReason reason, ExitCause cause);
-  LinkTable& links();
-
-  // actor_asks.cc: asks; names are there too.
-  AskTable& MakeAsks();
-  // Null if the actor has never asked.
-  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
-  void CancelAsksFor(const Activation& activation);
-  void ExpireAsks(MonotonicTime now);
-  void ExpireAsk(uint64_t id);
-  // Ends what ask `id` keeps up until it is answered: its watch of a name, and the closes of mailboxes. A name that it
-  // was to publish is removed from this node's registry, unless `has_good_answer`.
-  void SettleNotes(uint64_t id, bool has_good_answer);
-  void TellCallee(uint64_t id);
-  bool StopWaitingForNode(uint64_t id);
-  void TellOfWait(uint64_t id);
-  void DropAsks();
-
   // actor_core.cc: when the actor's timers and asks are due.
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
   void FireTimers();
@@ -383,14 +320,12 @@ class ActorCore final : public CellOwner {
 
   // actor_life.cc.
   struct Starter;
-  absl::Duration shutdown_within() const;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();
   void Decide(StartResult next);
   void RunStart(absl::optional<StartResult> next);
   RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
-  Task<absl::optional<ExitReason>> TakeNames();
   void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 
@@ -406,23 +341,21 @@ class ActorCore final : public CellOwner {
   // appended to it instead.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
-  void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor);
-  void TellChildrenOfEnd(const ExitReason& reason);
   void Free();
 
   // actor_crash.cc.
-  void KeepMessage(const Activation& activation);
   void NoteCrash(ExitCause cause);
-  // How reports and descriptions name the coroutine that Start returned.
-  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
-  void ReportCrash();
-  // Logs `line` as an error.
-  void LogError(absl::string_view line);
 
-  uint32_t parent_cell_ = 0;
-  uint64_t parent_life_ = 0;
+  // The order of the small fields avoids padding: the object fills ActorCell::kOwnerBytes.
+  ParentTie parent_;
+  bool is_killed_ : 1 = false;
+  bool is_ending_ : 1 = false;  // nothing can arrive any more
+  bool has_names_ : 1 = false;
+  RankTurns rank_turns_;
+  StartProgress start_;
+  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
   std::unique_ptr<Actor> actor_;
   BehaviorPtr behavior_;
   std::unique_ptr<Rare> rare_;  // made at first use
@@ -434,16 +367,6 @@ class ActorCore final : public CellOwner {
   // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
   // Envelope. Or null.
   void* in_hand_ = nullptr;
-  RankTurns rank_turns_;
-  Stage stage_ = Stage::kConstructing;
-  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
-  bool is_killed_ : 1 = false;
-  bool is_ending_ : 1 = false;            // nothing can arrive any more
-  bool is_ignored_ : 1 = false;           // Start declined
-  bool is_process_ : 1 = false;           // Start gave a body
-  bool is_linked_to_parent_ : 1 = false;  // and the link is not in LinkTable
-  bool is_tied_to_parent_ : 1 = false;    // SpawnLink::kOneWay
-  bool has_names_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
 

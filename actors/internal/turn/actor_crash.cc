@@ -1,41 +1,26 @@
-// Crash reports: what an actor was handling when it ended abnormally by its own doing, and its last messages. Also how
-// the fatal signal report describes an actor.
-#include <algorithm>
+#include "understudy/actors/internal/turn/actor_crash.h"
+
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "understudy/actors/crash_report.h"
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
 namespace {
 
-MessageNote NoteOf(const Envelope& envelope, const MailboxDeclaration& mailbox) {
-  MessageNote note;
-  note.mailbox = std::string(mailbox.wire_name);
-  note.type = envelope.type->name();
-  note.from = envelope.sender();
-  return note;
-}
-
-}  // namespace
-
-// Notes a message for later crash reports, before its handler may move from it. Called only if the system keeps last
-// messages.
-void ActorCore::KeepMessage(const Activation& activation) {
+// Notes a message for later crash reports.
+void KeepMessage(ActorCore& core, const Activation& activation) {
   if (activation.source() != Activation::Source::kMessage || activation.envelope == nullptr) return;
   const Envelope& envelope = *activation.envelope;
-  const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(activation.mailbox)];
-  std::unique_ptr<std::vector<MessageNote>>& kept = rare().last_messages;
-  if (kept == nullptr) kept = std::make_unique<std::vector<MessageNote>>();
-  if (kept->size() >= static_cast<size_t>(system().last_messages())) kept->erase(kept->begin());
+  const MailboxDeclaration& mailbox = core.layout()[static_cast<size_t>(activation.mailbox)];
   MessageNote note = NoteOf(envelope, mailbox);
   // Not under UserCode, although bytes() and serialize() are the message type's: this turn must not be fenced here.
   (void)Caught([&] {
@@ -46,74 +31,85 @@ void ActorCore::KeepMessage(const Activation& activation) {
   if (note.contents.size() > limits::kReportedContentsBytesMax) {
     note.contents.resize(limits::kReportedContentsBytesMax);
   }
-  kept->push_back(std::move(note));
+  core.crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().last_messages()));
+}
+
+}  // namespace
+
+void Trace(ActorCore& core, absl::string_view what, const Activation& activation) {
+  SystemCore& system = core.system();
+  if (system.last_messages() > 0 && what == "handles") KeepMessage(core, activation);
+  if (system.tracer() == nullptr) return;
+  absl::string_view mailbox = "event";
+  if (activation.mailbox >= 0) mailbox = core.layout()[static_cast<size_t>(activation.mailbox)].wire_name;
+  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
+  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
+  system.tracer()(absl::StrCat(core.self().ToString(), " ", what, " ", mailbox, " of ",
+                               type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
+}
+
+void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reason) {
+  if (!core.system().log().Wants(LogSeverity::kError)) return;
+  const bool keeps_messages = core.system().last_messages() > 0;
+  LogError(core.system(),
+           LineOf(crash, reason, core.links().Links(), keeps_messages ? NamesMessages::kYes : NamesMessages::kNo));
+}
+
+void LogError(SystemCore& system, absl::string_view line) {
+  system.log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
+}
+
+Occupation ActorCore::occupation() const {
+  using Kind = Occupation::Kind;
+  if (start_.is_constructing()) return {.kind = Kind::kConstructor};
+  // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
+  const Activation* const handler = current() != nullptr && &current()->core() == this ? current() : nullptr;
+  if (handler == nullptr) return {.kind = start_.is_starting() ? Kind::kStarting : Kind::kNoHandler};
+  switch (handler->source()) {
+    case Activation::Source::kStart:
+      return {.kind = start_.is_process() && start_.has_started() ? Kind::kProcess : Kind::kStart};
+    case Activation::Source::kEvent:
+      return {.kind = Kind::kEvent};
+    case Activation::Source::kMessage:
+      break;
+  }
+  return {.kind = Kind::kMessage, .mailbox = &layout()[static_cast<size_t>(handler->mailbox)]};
+}
+
+CrashNotes& ActorCore::crash_notes() {
+  std::unique_ptr<CrashNotes>& notes = rare().crash_notes;
+  if (notes == nullptr) notes = std::make_unique<CrashNotes>();
+  return *notes;
 }
 
 // Makes the crash report. Called while the message or event that the actor was handling is still in hand.
 void ActorCore::NoteCrash(ExitCause cause) {
   if (!system().reports_crashes()) return;
+  Occupation doing = occupation();
+  const bool is_outside = cause == ExitCause::kOwnOutside && !start_.is_constructing();
+  const Envelope* const message =
+      is_outside || doing.kind != Occupation::Kind::kMessage ? nullptr : current()->envelope;
   auto report = std::make_shared<CrashReport>();
   report->pid = self();
   report->parent = parent();
-  if (rare_->options != nullptr && !rare_->options->label.empty()) {
-    report->label = rare_->options->label;
+  if (const std::string& label = spawn_record().options().label; !label.empty()) {
+    report->label = label;
   } else if (actor_ != nullptr) {
     const Actor& object = *actor_;
     report->label = DemangledName(typeid(object).name());
   }
-  if (rare_->last_messages != nullptr) {
-    report->messages.assign(rare_->last_messages->rbegin(), rare_->last_messages->rend());
-  }
-  if (stage_ == Stage::kConstructing) {
-    report->doing = "its constructor";
-  } else if (cause == ExitCause::kOwnOutside) {
-    report->doing = "no handler";
-  } else if (current() == nullptr) {
-    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard, a predicate or a hook";
-  } else if (current()->source() == Activation::Source::kStart) {
-    report->doing = std::string(StartName());
-  } else if (current()->source() == Activation::Source::kEvent) {
-    report->doing = "the handler of an event";
-  } else {
-    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(current()->mailbox)];
-    report->doing = absl::StrCat("mailbox ", mailbox.wire_name);
-    if (const Envelope* envelope = current()->envelope; envelope != nullptr) {
-      absl::StrAppend(&report->doing, " handling a ", envelope->type->name(), " from ", envelope->sender().ToString());
-      if (report->messages.empty()) {
-        MessageNote note = NoteOf(*envelope, mailbox);
-        // The handler may have moved from the message. A protobuf message can still be measured then; another type's
-        // MessageBytes perhaps not.
-        const bool can_measure = envelope->type->is_wire && envelope->has(Envelope::kHasValue);
-        note.bytes = can_measure ? envelope->type->bytes(envelope->value()) : envelope->type->size;
-        report->messages.push_back(std::move(note));
-      }
-    }
+  report->doing = is_outside ? "no handler" : doing.ForCrashReport(message);
+  if (rare_->crash_notes != nullptr) {
+    report->messages = rare_->crash_notes->NewestFirst();
+  } else if (message != nullptr) {
+    report->messages.push_back(NoteWithBytesLeft(*message, *doing.mailbox));
   }
   exits().AddCrash(std::move(report));
 }
 
-// Logs one report for each actor that ends abnormally by its own doing, as OTP's proc_lib does: its pid and class, the
-// reason, what it was handling, its parent, and the actors linked to it.
-void ActorCore::ReportCrash() {
-  const CrashReport* const report = known_exits() == nullptr ? nullptr : known_exits()->crash();
-  if (report == nullptr || !system().log().Wants(LogSeverity::kError)) return;
-  constexpr size_t kPeersNamedMax = 8;
-  const CrashReport& crash = *report;
-  std::string line = self().ToString();
-  if (!crash.label.empty()) absl::StrAppend(&line, " (", crash.label, ")");
-  absl::StrAppend(&line, " ended in ", crash.doing, ": ", reason().ToString());
-  if (!parent().is_null()) absl::StrAppend(&line, "; a child of ", parent().ToString());
-  const std::vector<Pid> peers = links().Links();
-  for (size_t i = 0; i < std::min(peers.size(), kPeersNamedMax); ++i) {
-    absl::StrAppend(&line, i == 0 ? "; linked to " : ", ", peers[i].ToString());
-  }
-  if (peers.size() > kPeersNamedMax) absl::StrAppend(&line, " and ", peers.size() - kPeersNamedMax, " more");
-  if (rare_->last_messages != nullptr) {
-    for (size_t i = 0; i < crash.messages.size(); ++i) {
-      absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
-    }
-  }
-  LogError(line);
+// Called by another thread, which has seized the worker while this actor's turn is in user code.
+std::string ActorCore::Describe() {
+  return absl::StrCat(self().ToString(), " in the handler of ", occupation().HandlerName());
 }
 
 // Runs in a signal handler, so it allocates nothing, takes no lock, and uses no thread-local variable that is
@@ -127,31 +123,15 @@ void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
     const Actor& object = *actor_;
     FixedText type;
     at.Add(type.AddType(typeid(object).name()).text());
-    if (const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get(); options != nullptr) {
-      for (const std::string* name : {&options->label, &options->published_as, &options->registered_as}) {
+    if (rare_ != nullptr) {
+      const SpawnOptions& options = rare_->spawn.options();  // needs no construction: each spawn has used it
+      for (const std::string* name : {&options.label, &options.published_as, &options.registered_as}) {
         if (!name->empty() && *name != type.text()) at.Add(" \"").Add(*name).Add("\"");
       }
     }
     at.Add(", ");
   }
-  // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
-  const Activation* const activation = current() != nullptr && &current()->core() == this ? current() : nullptr;
-  if (stage_ == Stage::kConstructing) {
-    at.Add("an actor's constructor");
-  } else if (activation == nullptr) {
-    at.Add("a guard, a predicate, a hook, a destructor or its end");
-  } else if (activation->source() == Activation::Source::kStart) {
-    at.Add(StartName());
-  } else if (activation->source() == Activation::Source::kEvent) {
-    at.Add("the handler of an event");
-  } else {
-    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(activation->mailbox)];
-    at.Add("mailbox ").Add(mailbox.wire_name).Add(" handling a ").Add(mailbox.request->name());
-  }
-}
-
-void ActorCore::LogError(absl::string_view line) {
-  system().log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
+  occupation().AddTo(at);
 }
 
 }  // namespace understudy::internal

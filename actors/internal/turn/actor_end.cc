@@ -11,21 +11,34 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/deferred_destruction.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 
 namespace understudy::internal {
 
+// The first exit wins.
+void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
+  if (has_exit()) return;
+  Set(kHasExit);
+  is_killed_ = cause == ExitCause::kKill;
+  if (!reason.is_normal()) exits().End(std::move(reason));
+  if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
+}
+
 ExitReason ActorCore::reason() const {
-  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  const ExitReason* const reason = known_exits().reason();
   return reason != nullptr ? *reason : ExitReason::Normal();
 }
 
 const ExitReason* ActorCore::ending() const {
   static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
   if (!has_exit()) return nullptr;
-  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  const ExitReason* const reason = known_exits().reason();
   return reason != nullptr ? reason : normal;
 }
 
@@ -34,7 +47,7 @@ void ActorCore::End() {
   const ExitReason reason = this->reason();
   is_ending_ = true;
   cell().BeginStop();
-  ReportCrash();
+  if (const CrashReport* crash = known_exits().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
   if (rare_ != nullptr) {
     rare_->activations.ForgetResumable();
     rare_->behaviors.SetNext(nullptr);
@@ -47,8 +60,8 @@ void ActorCore::End() {
   if (!is_fenced()) {
     // The reason is decided already.
     if (thrown != nullptr)
-      LogError(absl::StrCat(self().ToString(),
-                            " threw in OnExit, and ends all the same: ", DescribeException(thrown).ToString()));
+      LogError(system(), absl::StrCat(self().ToString(), " threw in OnExit, and ends all the same: ",
+                                      DescribeException(thrown).ToString()));
     DropHandlers();
   }
   if (!is_fenced()) {
@@ -74,8 +87,8 @@ void ActorCore::EndLife(const ExitReason& reason) {
   LeaveRegistry(reason);
   BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
-  if (stage_ != Stage::kRunning) system().NoteFailedStart(self(), parent(), reason);
-  TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
+  if (!start_.has_started()) system().NoteFailedStart(self(), parent(), reason);
+  TellOutcome(start_.has_declined() && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   TellReleased(ThisTurn());
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
@@ -98,8 +111,8 @@ void ActorCore::DropActivations(const ExitReason& reason) {
     });
     SetCurrent(nullptr);
     if (newest->source() != Activation::Source::kMessage || newest->is_forwarded || is_fenced()) continue;
-    CountOutOfHand(*newest);
-    Count(static_cast<size_t>(newest->mailbox), Disposition::kFailed);
+    CountOutOfHand(*this, *newest);
+    Count(*this, static_cast<size_t>(newest->mailbox), Disposition::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
@@ -140,10 +153,10 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
     while (queue.newest != nullptr) {
       Envelope* oldest = queue.newest->next;
       TakeOut(queue.newest, oldest, queue.newest);
-      if (kept != nullptr && IsKept(*oldest)) {
+      if (kept != nullptr && IsKept(layout(), *oldest)) {
         kept->push_back(oldest);
       } else {
-        Dispose(oldest, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+        Dispose(*this, oldest, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       }
     }
   }
@@ -156,28 +169,28 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
 void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept) {
   const auto bury = [&](Envelope* envelope) {
     if (envelope->life != life()) {
-      OnStale(envelope);
+      DisposeOfStale(*this, envelope);
       return;
     }
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
-        LeaveEarly(*envelope);
+        LeaveEarly(*this, *envelope);
         if (kept != nullptr && KeepEarly(envelope)) {
           kept->push_back(envelope);
           return;
         }
       } else {
         Leave(envelope);
-        if (kept != nullptr && IsKept(*envelope)) {
+        if (kept != nullptr && IsKept(layout(), *envelope)) {
           kept->push_back(envelope);
           return;
         }
       }
-      Dispose(envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      Dispose(*this, envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
     }
-    if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
+    if (envelope->kind == EnvelopeKind::kSignal) ActAfterEnd(*this, *static_cast<Signal*>(envelope->value()));
     if (envelope->kind == EnvelopeKind::kReply) system().CountLateReply();
     DestroyLater(envelope);
   };
@@ -187,56 +200,14 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
   while (rest != nullptr) bury(std::exchange(rest, rest->next));
 }
 
-// Acts on a signal that still matters after the actor has ended: it changes who is told of the end, or must be answered
-// or counted.
-void ActorCore::BuryEnded(Signal& signal) {
-  switch (signal.kind) {
-    case SignalKind::kLink:
-    case SignalKind::kUnlink:
-    case SignalKind::kUnlinkAck:
-    case SignalKind::kMonitor:
-    case SignalKind::kDemonitor:
-      Act(std::move(signal));
-      break;
-    case SignalKind::kExit:
-      if (is_fenced() && signal.from == parent()) exits().NoteParentsExit();
-      if (signal.is_link) (void)EndsLink(signal.from);
-      break;
-    case SignalKind::kKill:
-      if (is_fenced() && KnownExits().is_told_to_end()) system().CountOverdueEnd();
-      break;
-    case SignalKind::kDown:
-      if (rare_ != nullptr && rare_->watches != nullptr) (void)rare_->watches->TakeDown(signal.id, links());
-      break;
-    case SignalKind::kReply:
-      system().CountLateReply();
-      break;
-    default:
-      break;
-  }
-}
-
-// Tells the children whose outcome or end this actor asked for: a tied child gets an exit, others a Demonitor.
-void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
-  for (const auto& [id, child] : rare_->watches->children()) {
-    Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
-    if (child.is_tied) {
-      signal.kind = SignalKind::kExit;
-      signal.is_link = true;
-      signal.reason = reason;
-    }
-    system().Post(std::move(signal));
-  }
-}
-
 void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
-    DropAsks();
-    for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(id, target);
+    EndAsks(*this);
+    for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(*this, id, target);
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
-    if (rare_->watches != nullptr) TellChildrenOfEnd(reason);
+    if (rare_->watches != nullptr) TellChildrenOfEnd(*this, *rare_->watches, reason);
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
       if (watcher == parent() && id == heirs_monitor && !unhandled_mail.empty()) {
@@ -245,12 +216,12 @@ void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail
       system().Post(std::move(down));
     }
   }
-  if (is_linked_to_parent_) {
+  if (parent_.TakeLink()) {
     system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
   }
-  if (rare_ != nullptr && rare_->notifications.tells_down) {
+  if (parent_.tells_down()) {
     Signal down{
-        .kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->notifications.id, .reason = reason};
+        .kind = SignalKind::kDown, .from = self(), .to = parent(), .id = spawn_record().parents_id(), .reason = reason};
     if (!unhandled_mail.empty()) down.payload = Payload::Of(std::move(unhandled_mail));
     system().Post(std::move(down));
   }
@@ -307,8 +278,8 @@ void ActorCore::Fence(ExitReason reason) {
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
   if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_forwarded) return;
-  CountOutOfHand(*activation);
-  Count(static_cast<size_t>(activation->mailbox), Disposition::kFailed);
+  CountOutOfHand(*this, *activation);
+  Count(*this, static_cast<size_t>(activation->mailbox), Disposition::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();
     system().Reply(self(), activation->asker(), activation->ask(), CalleeExitedError(self().ToString(), reason));

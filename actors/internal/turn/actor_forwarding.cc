@@ -7,6 +7,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
 namespace understudy::internal {
@@ -33,11 +34,11 @@ void ActorCore::Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand
   envelope->call().bytes = bytes;
   // From here on the message in hand has the disposition forwarded, whatever its handler does afterwards.
   current()->is_forwarded = true;
-  CountOutOfHand(*current());
+  CountOutOfHand(*this, *current());
   const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
   if (current()->held() != nullptr && current()->held()->is_cancelled) {
-    Count(from, DispositionOfCancelled(current()->deadline()));
+    Count(*this, from, DispositionOfCancelled(*this, current()->deadline()));
     DestroyLater(envelope);
     return;
   }
@@ -45,11 +46,11 @@ void ActorCore::Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
-    Count(from, Disposition::kDeadLetter);
-    TellOfLoss(envelope, Disposition::kDeadLetter, full);
+    Count(*this, from, Disposition::kDeadLetter);
+    TellOfLoss(*this, envelope, Disposition::kDeadLetter, full);
     return;
   }
-  Count(from, Disposition::kForwarded);
+  Count(*this, from, Disposition::kForwarded);
   if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
   if (call.ask != 0) rare().passes_calls_on = true;

@@ -14,26 +14,13 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
 namespace understudy::internal {
 
 absl::Status UnansweredError(Pid callee) {
   return MakeError(ErrorKind::kUnanswered, absl::StrCat("a Replier of ", callee.ToString(), " was destroyed unused"));
-}
-
-bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
-  const MonotonicTime now = system().clock().Now();
-  if (envelope.call().deadline <= now) {
-    why = MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox");
-    return true;
-  }
-  const MailboxDeclaration& declaration = layout()[envelope.mailbox];
-  const absl::Duration ttl = declaration.options.time_to_live;
-  if (ttl == absl::InfiniteDuration() || now - envelope.call().accepted < ttl) return false;
-  why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
-                                                    " longer than its time to live of ", absl::FormatDuration(ttl)));
-  return true;
 }
 
 // Records the disposition of a message that is not plainly handled: its handler failed, returned an error, postponed or
@@ -50,7 +37,7 @@ void ActorCore::SettleUnusual(Activation& activation) {
     AddAsOwner(cell().queue(place).handled, 1U);
     return;
   }
-  Count(place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
+  Count(*this, place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
@@ -69,8 +56,8 @@ void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
 void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
-    if (IsExpired(*envelope, expired)) {
-      Dispose(envelope, Disposition::kExpired, expired);
+    if (HasExpired(*this, *envelope, expired)) {
+      Dispose(*this, envelope, Disposition::kExpired, expired);
       return;
     }
   }
@@ -79,7 +66,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
     const bool refuses = form == MessageHandler::Form::kRefuses;
-    Dispose(envelope, refuses ? Disposition::kRejected : Disposition::kDropped,
+    Dispose(*this, envelope, refuses ? Disposition::kRejected : Disposition::kDropped,
             refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
@@ -109,7 +96,7 @@ bool ActorCore::IsStale(const Event& event) const {
 }
 
 const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
-  return Exits::IsHandled(event.kind) ? KnownExits().HandlerOf(event.kind) : event.handler;
+  return Exits::IsHandled(event.kind) ? known_exits().HandlerOf(event.kind) : event.handler;
 }
 
 void ActorCore::HandleEvent() {
@@ -143,23 +130,11 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
 }
 
-// Only where handlers are observed.
-void ActorCore::Trace(absl::string_view what, const Activation& activation) {
-  if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
-  if (system().tracer() == nullptr) return;
-  absl::string_view mailbox = "event";
-  if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
-  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
-  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
-  system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
-                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
-}
-
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", *activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "handles", *activation);
   Activation& running = *activation;
   running.Hold();
-  if (running.source() == Activation::Source::kMessage) CountInHand(running);
+  if (running.source() == Activation::Source::kMessage) CountInHand(*this, running);
   rare().activations.Add(std::move(activation));
   SetCurrent(&running);
   std::exception_ptr thrown;
@@ -176,7 +151,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 }
 
 void ActorCore::Resume(Waiter waiter) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "resumes", *waiter.activation);
   SetCurrent(waiter.activation);
   InUserCode([&] { Relay::Run(waiter.handle); });
   AfterStep(*waiter.activation);
@@ -204,7 +179,7 @@ void ActorCore::AfterStep(Activation& activation) {
   });
   SetCurrent(nullptr);
   if (is_fenced()) return;
-  CountOutOfHand(*finished);
+  CountOutOfHand(*this, *finished);
   const bool is_of_message = finished->source() == Activation::Source::kMessage;
   Settle(is_of_message ? &cell().queue(static_cast<size_t>(finished->mailbox)) : nullptr, *finished);
 }
@@ -215,7 +190,7 @@ void ActorCore::SettlePostponed(Activation& activation) {
                    "Postpone of a call that has been answered, or whose Replier is elsewhere");
   const Activation::Held* const held = activation.held();
   if (held != nullptr && held->is_cancelled) {
-    Count(static_cast<size_t>(activation.mailbox), DispositionOfCancelled(activation.deadline()));
+    Count(*this, static_cast<size_t>(activation.mailbox), DispositionOfCancelled(*this, activation.deadline()));
     return;
   }
   if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
@@ -223,12 +198,6 @@ void ActorCore::SettlePostponed(Activation& activation) {
   }
   PutBack(std::exchange(activation.envelope, nullptr),
           held == nullptr || held->postponed_in == rare_->behaviors.epoch());
-}
-
-bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
-  if (current() == nullptr || current()->ask() != ask || current()->asker() != asker) return false;
-  current()->TakeBackAnswer();
-  return true;
 }
 
 void ActorCore::Postpone() {
@@ -239,24 +208,6 @@ void ActorCore::Postpone() {
                    current()->envelope->type->name(), ", by value: it was moved from; take const M&");
   current()->is_postponed = true;
   if (current()->held() != nullptr) current()->held()->postponed_in = rare_->behaviors.epoch();
-}
-
-void ActorCore::SendReply(Pid asker, Envelope* block) {
-  ActorCell* to = system().CellOf(asker);
-  if (to == nullptr) {
-    const uint64_t ask = block->ask();
-    system().Reply(self(), asker, ask, Payload(block));
-    return;
-  }
-  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
-    watch->Forget(asker, block->ask());
-  block->kind = EnvelopeKind::kReply;
-  block->flags =
-      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
-  block->set_sender(self());
-  if (to->Post(system(), asker.life(), block) != Pushed::kClosed) return;
-  system().CountLateReply();
-  DestroyLater(block);
 }
 
 void Activation::FinishTell(BehaviorPtr become) {
@@ -284,7 +235,22 @@ void Activation::SendReply(Envelope* block) {
     return;
   }
   answer_given_ = true;
-  core_.SendReply(asker(), block);
+  SystemCore& system = core_.system();
+  const Pid asker = this->asker();
+  ActorCell* to = system.CellOf(asker);
+  if (to == nullptr) {
+    const uint64_t ask = block->ask();
+    system.Reply(core_.self(), asker, ask, Payload(block));
+    return;
+  }
+  if (CallWatch* watch = system.call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) watch->Forget(asker, block->ask());
+  block->kind = EnvelopeKind::kReply;
+  block->flags =
+      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
+  block->set_sender(core_.self());
+  if (to->Post(system, asker.life(), block) != Pushed::kClosed) return;
+  system.CountLateReply();
+  DestroyLater(block);
 }
 
 void Activation::AnswerStatus(const absl::Status& status) {

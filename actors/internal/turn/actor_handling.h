@@ -10,6 +10,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 
@@ -34,7 +35,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
 // other thread has already settled the message and ended the actor's life, so nothing more is done here.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation,
                                                                MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace("handles", activation);
+  if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace(*this, "handles", activation);
   SetCurrent(&activation);
   Guarded(
       [&] {

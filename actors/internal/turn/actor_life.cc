@@ -12,17 +12,13 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/send/constructing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
+#include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
 namespace understudy::internal {
 namespace {
-
-// The reason with which a start ends that did not get a name. NameConflict is distinguished from other failures,
-// because a supervisor then waits until the name is free.
-ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
-  ExitReason failed = ExitReason::Failed(why);
-  return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
-}
 
 // The actor whose constructor runs, as its mailboxes see it.
 class Construction final : public MailboxHost {
@@ -81,18 +77,14 @@ class Construction final : public MailboxHost {
 bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
-  if (spawn_arguments->options != nullptr || spawn_arguments->notifications.id != 0) {
-    rare().options = std::move(spawn_arguments->options);
-    rare().notifications = spawn_arguments->notifications;
-  }
-  if (!spawn_arguments->unhandled_mail.empty()) rare().inherited = std::move(spawn_arguments->unhandled_mail);
+  if (!spawn_arguments->record.empty()) rare().spawn = std::move(spawn_arguments->record);
   if (spawn_arguments->has_failed.has_value()) {
     SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
     InUserCode([&] { spawn_arguments->make = nullptr; });
     return false;
   }
-  if (rare_ != nullptr && rare_->options != nullptr && rare_->options->start_within != absl::InfiniteDuration()) {
-    rare_->start_timer = system().EndStartAfter(rare_->options->start_within, cell(), life());
+  if (const absl::Duration within = spawn_record().options().start_within; within != absl::InfiniteDuration()) {
+    rare_->spawn.SetStartTimer(system().EndStartAfter(within, cell(), life()));
   }
   Construction construction(*this);
   std::unique_ptr<Actor> made;
@@ -111,7 +103,7 @@ bool ActorCore::Construct() {
             ExitCause::kOwn);
     return false;
   }
-  stage_ = Stage::kStarting;
+  start_.Constructed();
   if (const absl::Status& declared = construction.status(); !declared.ok()) {
     const Actor& object = *actor_;
     SetExit(ExitReason::Failed(absl::Status(
@@ -120,7 +112,8 @@ bool ActorCore::Construct() {
   }
   cell().SetLayout(construction.layout());
   if (layout().has_expiring_calls()) rare();  // so that each turn ends with ArmExecutor
-  FindMailboxes(ThisTurn());
+  ThisTurn().gates = cell().gates();
+  ThisTurn().layout = cell().layout();
   if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
@@ -128,8 +121,7 @@ bool ActorCore::Construct() {
 }
 
 void ActorCore::BeginStart() {
-  const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get();
-  if (options != nullptr && !(options->registered_as.empty() && options->published_as.empty())) {
+  if (spawn_record().has_names()) {
     RunStart(absl::nullopt);
     return;
   }
@@ -137,7 +129,7 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    if (system().is_observed()) Trace("handles", starting);
+    if (system().is_observed()) Trace(*this, "handles", starting);
     SetCurrent(&starting);
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     SetCurrent(nullptr);
@@ -175,8 +167,8 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    LeaveEarly(*envelope);
-    Dispose(envelope, Disposition::kDeadLetter,
+    LeaveEarly(*this, *envelope);
+    Dispose(*this, envelope, Disposition::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
     return;
@@ -189,8 +181,8 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
-    LeaveEarly(*envelope);
-    Dispose(envelope, Disposition::kDeadLetter, full);
+    LeaveEarly(*this, *envelope);
+    Dispose(*this, envelope, Disposition::kDeadLetter, full);
     return;
   }
   envelope->clear(Envelope::kIsEarly);
@@ -199,36 +191,11 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   Enqueue(ThisTurn(), envelope);
 }
 
-Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
-  const std::string registered_as = rare_->options->registered_as;
-  const std::string published_as = rare_->options->published_as;
-  const Pid kept_by = rare_->options->names_kept_by;
-  if (!registered_as.empty()) {
-    absl::Status taken;
-    {
-      const KernelCode kernel;
-      taken = Register(registered_as, kept_by);
-    }
-    if (!taken.ok()) co_return NotTaken(registered_as, taken);
-  }
-  if (!published_as.empty()) {
-    PendingId asked;
-    {
-      const KernelCode kernel;
-      asked = Publish(published_as, kept_by);
-    }
-    const Pending<void> publishing(asked);
-    absl::Status taken = co_await publishing;
-    if (!taken.ok()) co_return NotTaken(published_as, taken);
-  }
-  co_return absl::nullopt;
-}
-
 // The root coroutine of the first activation: takes the names, calls Start, and carries out what Start decided. It runs
 // as user code; its steps that are the kernel's are under KernelCode.
 RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
   if (!begun) {
-    auto names = TakeNames();
+    auto names = TakeNames(*this);
     if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
       const KernelCode kernel;
       // No failure of its own: a supervisor starts it again when the name is free.
@@ -245,7 +212,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Sta
   if (has_exit()) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
-    is_process_ = true;
+    start_.BecomeProcess();
     co_await body;
     if (has_exit()) co_return;
     const KernelCode kernel;
@@ -265,7 +232,7 @@ void ActorCore::Decide(StartResult next) {
   } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
     DeclineStart();
   } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
-    stage_ = Stage::kStartingOpen;
+    start_.Open();
     EnterBehavior(later->behavior.table());
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
@@ -275,22 +242,22 @@ void ActorCore::Decide(StartResult next) {
 }
 
 void ActorCore::BecomeStarted() {
-  stage_ = Stage::kRunning;
+  start_.Started();
   Set(kIsNotRunning, false);
   cell().SetStarted();
   // seq_cst: see SetStarted.
   if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
-  if (rare_ != nullptr && rare_->start_timer != 0) {
-    system().executor().Cancel(std::exchange(rare_->start_timer, 0));
+  if (rare_ != nullptr) {
+    if (const uint64_t timer = rare_->spawn.TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
   }
   TellOutcome(SpawnReport::Kind::kStarted, {});
 }
 
-// An actor whose start has ended for another reason than StartTimeout is not starting any more: it may take its time to
-// end.
-bool ActorCore::IsStarting() const {
-  if (stage_ == Stage::kRunning) return false;
-  return !is_ending_ || reason().kind() == ExitReason::Kind::kStartTimeout;
+bool ActorCore::IsStarting() const { return start_.IsUnderWay(is_ending_ ? ending() : nullptr); }
+
+const SpawnRecord& ActorCore::spawn_record() const {
+  static const SpawnRecord* const none = new SpawnRecord;
+  return rare_ == nullptr ? *none : rare_->spawn;
 }
 
 void ActorCore::FinishStart() {
@@ -298,31 +265,19 @@ void ActorCore::FinishStart() {
 }
 
 void ActorCore::DeclineStart() {
-  if (stage_ == Stage::kRunning || has_exit()) return;
-  is_ignored_ = true;
+  if (start_.has_started() || has_exit()) return;
+  start_.Decline();
   SetExit(ExitReason::Normal(), ExitCause::kOwn);
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (rare_ == nullptr || !std::exchange(rare_->notifications.tells_outcome, false)) return;
+  if (!parent_.TakeOutcome()) return;
   ActorCell* to = system().CellOf(parent());
   if (to == nullptr) return;
-  PostOrDrop(*to, system(), parent_life_,
-             MakeEnvelope(EnvelopeKind::kOutcome,
-                          SpawnReport{.child = self(), .id = rare_->notifications.id, .kind = kind, .reason = reason}));
-}
-
-void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
-void ActorCore::StopAs(ExitReason reason) { SetExit(std::move(reason), ExitCause::kTold); }
-
-void ActorCore::Fail(absl::Status status) {
-  if (current() != nullptr) current()->has_failed = true;
-  SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
-}
-
-absl::Duration ActorCore::shutdown_within() const {
-  return rare_ == nullptr || rare_->options == nullptr ? SpawnOptions().shutdown_within
-                                                       : rare_->options->shutdown_within;
+  PostOrDrop(
+      *to, system(), parent().life(),
+      MakeEnvelope(EnvelopeKind::kOutcome,
+                   SpawnReport{.child = self(), .id = spawn_record().parents_id(), .kind = kind, .reason = reason}));
 }
 
 }  // namespace understudy::internal

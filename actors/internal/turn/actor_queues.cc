@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 
 namespace understudy::internal {
 namespace {
@@ -55,7 +57,7 @@ Envelope* ActorCore::Parsed(Envelope* envelope) {
     const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes().size();
     Leave(envelope);
     Dispose(
-        envelope, Disposition::kDropped,
+        *this, envelope, Disposition::kDropped,
         absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
     return nullptr;
   }
@@ -89,7 +91,7 @@ void ActorCore::DropOverflow(size_t place) {
     });
     Envelope* const oldest = (*ring)->next;
     TakeOut(*ring, oldest, *ring);
-    Dispose(oldest, Disposition::kDropped,
+    Dispose(*this, oldest, Disposition::kDropped,
             MakeError(ErrorKind::kFull, absl::StrCat("dropped from full mailbox ", declaration.wire_name,
                                                      " to make room for newer messages")));
   }
@@ -161,11 +163,6 @@ void ActorCore::ReturnPostponed() {
   });
 }
 
-// The disposition of a call whose asker no longer waits: expired if the call's deadline has passed, else cancelled.
-Disposition ActorCore::DispositionOfCancelled(MonotonicTime deadline) {
-  return deadline <= system().clock().Now() ? Disposition::kExpired : Disposition::kCancelled;
-}
-
 // Cancels a call that waits in a mailbox or is in hand. Returns false if there is no such call.
 bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (size_t i = 0; i < layout().size(); ++i) {
@@ -176,7 +173,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
         Envelope* const envelope = before->next;
         if (envelope->ask() == ask && envelope->sender() == asker) {
           TakeOut(*newest, envelope, before);
-          Count(i, DispositionOfCancelled(envelope->call().deadline));
+          Count(*this, i, DispositionOfCancelled(*this, envelope->call().deadline));
           DestroyLater(envelope);
           return true;
         }
@@ -187,12 +184,19 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   if (rare_ == nullptr) return false;
   for (const std::unique_ptr<Activation>& activation : rare_->activations.all()) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
-    CancelAsksFor(*activation);
+    CancelAsksFor(*this, *activation);
     if (activation->is_forwarded) continue;  // the call is elsewhere
     activation->Hold().is_cancelled = true;
     return true;
   }
   return false;
+}
+
+void ActorCore::CancelCall(Pid asker, uint64_t ask) {
+  // A call that was forwarded may arrive behind its cancel signal: the drain looks for it again at its end.
+  if (!CancelWaiting(asker, ask) && rare_ != nullptr && rare_->passes_calls_on) {
+    rare_->early_cancels.emplace_back(asker, ask);
+  }
 }
 
 // Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
@@ -228,51 +232,15 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
       Envelope* const envelope = before->next;
       is_last = envelope == last;
       absl::Status why;
-      if (!IsExpired(*envelope, why)) {
+      if (!HasExpired(*this, *envelope, why)) {
         if (!layout()[place].is_call()) break;  // one time to live: those that came later expire later
         before = envelope;
         continue;
       }
       TakeOut(*newest, envelope, before);
-      Dispose(envelope, Disposition::kExpired, why);
+      Dispose(*this, envelope, Disposition::kExpired, why);
     }
   }
-}
-
-// Releases the allowance of a message of another node that never entered a mailbox, because it was early or was sent to
-// an earlier life.
-void ActorCore::LeaveEarly(const Envelope& envelope) {
-  Router* const router = system().router();
-  if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
-  router->Released({.node = envelope.sender().place(),
-                    .receiver = Pid::OfLife(envelope.life, cell().index()),
-                    .mailbox = static_cast<uint32_t>(envelope.stamp),
-                    .admission = Admission::kAllowance,
-                    .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
-}
-
-void ActorCore::Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why) {
-  if (envelope->has(Envelope::kIsEarly) || envelope->life != life()) {
-    system().ledgers().CountUnsorted();
-  } else {
-    Count(envelope->mailbox, disposition);
-  }
-  TellOfLoss(envelope, disposition, why);
-}
-
-void ActorCore::TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why) {
-  if (envelope->ask() != 0) system().Reply(self(), envelope->sender(), envelope->ask(), why);
-  if (disposition == Disposition::kDeadLetter) {
-    const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == life();
-    system().OnDeadLetter(
-        {.why = why,
-         .from = envelope->sender(),
-         .to = Pid::OfLife(envelope->life, cell().index()),
-         .mailbox = std::string(is_known ? layout()[envelope->mailbox].wire_name
-                                         : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
-         .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
-  }
-  DestroyLater(envelope);
 }
 
 }  // namespace understudy::internal

@@ -15,15 +15,16 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/ask_table.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/turn/activations.h"
+#include "understudy/actors/internal/turn/actor_start.h"
 #include "understudy/actors/internal/turn/actor_timers.h"
 #include "understudy/actors/internal/turn/answer_right.h"
 #include "understudy/actors/internal/turn/behavior_stack.h"
 #include "understudy/actors/internal/turn/closed_mailboxes.h"
+#include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/event_queue.h"
 #include "understudy/actors/internal/turn/exits.h"
 #include "understudy/actors/internal/turn/link_table.h"
@@ -32,35 +33,23 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
-#include "understudy/actors/unhandled_mail.h"
 
 namespace understudy::internal {
-
-// Which notifications the parent asked for when it spawned the actor. The parent keeps the handlers (watches.h).
-struct SpawnNotifications {
-  uint64_t id = 0;             // the parent's id of this child, and of its monitor of this child
-  bool tells_outcome = false;  // until the outcome of the start has been told
-  bool tells_down = false;
-};
 
 // What Spawn stores for the actor's first turn, which constructs the actor.
 struct SpawnArguments {
   MakeActor make;
-  std::unique_ptr<SpawnOptions> options;  // null if all options have their defaults
-  SpawnNotifications notifications;
-  UnhandledMail unhandled_mail;
+  SpawnRecord record;
   absl::optional<ExitReason> has_failed;  // if set, the actor ends with this reason and is not constructed
 };
 
 struct Rare {
-  std::unique_ptr<SpawnOptions> options;
-  SpawnNotifications notifications;
+  SpawnRecord spawn;
 
-  std::unique_ptr<Exits> exits;                             // made at first use
-  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
+  std::unique_ptr<Exits> exits;             // made at first use
+  std::unique_ptr<CrashNotes> crash_notes;  // likewise, where the system keeps last messages
   absl::optional<Random> random;
 
-  UnhandledMail inherited;             // from the predecessor, until the mailboxes exist and take it
   LedgerBook::Page* ledger = nullptr;  // of dispositions other than handled
   PostponedMail postponed;
   std::vector<Envelope*> unsorted;  // arrived after the signal that ends the actor
@@ -74,7 +63,6 @@ struct Rare {
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
-  uint64_t start_timer = 0;          // the executor's timer for a start with a time limit; 0 if there is none
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
   // When the first of the messages that WatchExpiry looks at expires.

@@ -10,13 +10,14 @@
 namespace understudy::internal {
 
 void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) {
-  UNDERSTUDY_CHECK(is_process_, "Receive is for the process style, where Start returns the Task<> that receives; ",
+  UNDERSTUDY_CHECK(start_.is_process(),
+                   "Receive is for the process style, where Start returns the Task<> that receives; ",
                    self().ToString(), " has behaviours: Become one that names what it waits for");
   Activations& activations = rare().activations;
   UNDERSTUDY_CHECK(activations.BeginReceive(std::move(table), {.handle = waiter, .activation = current()}),
                    "a Receive of ", self().ToString(),
                    " waits already; only the handler of what it has taken may Receive meanwhile");
-  if (stage_ == Stage::kStarting) FinishStart();
+  if (start_.is_starting()) FinishStart();
   rare_->behaviors.BeginEpoch();
   if (has_postponed()) ReturnPostponed();
   EnterTimersOf(*activations.receive().table, &activations.receive().timeout_now);

@@ -1,4 +1,5 @@
-// Signals: links, exits, monitors, stops, replies, cancellations.
+#include "understudy/actors/internal/turn/actor_signals.h"
+
 #include <memory>
 #include <utility>
 
@@ -7,11 +8,11 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
-
 namespace {
 
 ExitReason TooManyLinks() {
@@ -19,189 +20,215 @@ ExitReason TooManyLinks() {
       MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kLinksPerActorMax, " links")));
 }
 
-}  // namespace
-
-void ActorCore::Act(Signal signal) {
-  switch (signal.kind) {
-    case SignalKind::kExit:
-      OnExitSignal(signal);
-      return;
-    case SignalKind::kKill:
-      if (!has_exit() && KnownExits().is_told_to_end()) system().CountOverdueEnd();
-      SetExit(ExitReason::Killed(), ExitCause::kKill);
-      return;
-    case SignalKind::kLink:
-      OnLinkSignal(signal);
-      return;
-    case SignalKind::kUnlink:
-      links().OnUnlink(signal.from);
-      system().Post({.kind = SignalKind::kUnlinkAck, .from = self(), .to = signal.from, .id = signal.id});
-      return;
-    case SignalKind::kUnlinkAck:
-      links().OnUnlinkAck(signal.from, signal.id);
-      return;
-    case SignalKind::kMonitor:
-      links().OnMonitor(signal.from, signal.id);
-      return;
-    case SignalKind::kDemonitor:
-      OnDemonitor(signal);
-      return;
-    case SignalKind::kDown:
-      OnDownSignal(std::move(signal));
-      return;
-    case SignalKind::kRequestStop:
-      OnRequestStop(signal);
-      return;
-    case SignalKind::kCancel:
-      // A call that was forwarded may arrive behind its cancel signal: the drain looks for it again at its end.
-      if (!CancelWaiting(signal.from, signal.id) && rare_ != nullptr && rare_->passes_calls_on) {
-        rare_->early_cancels.emplace_back(signal.from, signal.id);
-      }
-      return;
-    case SignalKind::kReply:
-      if (!Answered(signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();
-      return;
-  }
+bool HasRoomForLink(ActorCore& core, Pid peer) {
+  return core.links().link_count() < limits::kLinksPerActorMax || core.links().IsLinked(peer);
 }
 
-// The first exit wins.
-void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
-  if (has_exit()) return;
-  Set(kHasExit);
-  is_killed_ = cause == ExitCause::kKill;
-  if (!reason.is_normal()) exits().End(std::move(reason));
-  if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
-}
-
-LinkTable& ActorCore::links() {
-  if (is_linked_to_parent_) {
-    is_linked_to_parent_ = false;
-    rare().links.OnLink(parent());
-  }
-  return rare().links;
-}
-
-bool ActorCore::AddEvent(Event event) {
-  event.stamp = ++last_stamp_;
-  if (rare().events.Add(std::move(event))) return true;
-  system().CountMergedExit();
-  return false;
-}
-
-// A peer's exit came along a link. False when there is none any more.
-bool ActorCore::EndsLink(Pid peer) {
-  if (is_tied_to_parent_ && peer == parent()) {
-    is_tied_to_parent_ = false;
-    rare().notifications.tells_down = false;  // nobody is there to be told
-    (void)links().OnLinkExit(peer);
-    return true;
-  }
-  return links().OnLinkExit(peer);
+// A peer's exit came along a link. Returns false if the link had ended.
+bool EndsLink(ActorCore& core, Pid peer) {
+  const bool is_tie = core.parent_tie().TakeTiedExit(peer);
+  return core.links().OnLinkExit(peer) || is_tie;
 }
 
 // If there is no room for the link, it ends at once: the peer gets an exit, as if this actor had failed.
-void ActorCore::OnLinkSignal(const Signal& signal) {
-  if (!is_ending_ && !HasRoomForLink(signal.from)) {
-    system().Post(
-        {.kind = SignalKind::kExit, .from = self(), .to = signal.from, .is_link = true, .reason = TooManyLinks()});
+void OnLinkSignal(ActorCore& core, const Signal& signal) {
+  if (!core.is_ending() && !HasRoomForLink(core, signal.from)) {
+    core.system().Post(
+        {.kind = SignalKind::kExit, .from = core.self(), .to = signal.from, .is_link = true, .reason = TooManyLinks()});
     return;
   }
-  links().OnLink(signal.from);
+  core.links().OnLink(signal.from);
 }
 
-void ActorCore::OnExitSignal(const Signal& signal) {
-  const bool was_tied = is_tied_to_parent_;
-  if (signal.is_link && !EndsLink(signal.from)) return;
-  // If this actor has no parent, exits sent by threads outside actors count as the parent's. An exit along a link to
-  // the null pid does not: it only ends that link.
-  const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
-  const bool is_own = signal.from == self();
-  const Exits::Effect effect = KnownExits().EffectOf(signal.reason, is_own);
+void OnExitSignal(ActorCore& core, const Signal& signal) {
+  ParentTie& parent = core.parent_tie();
+  const bool was_tied = parent.is_tied();
+  if (signal.is_link && !EndsLink(core, signal.from)) return;
+  const bool from_parent = parent.IsParentsExit(signal.from, signal.is_link);
+  const bool is_own = signal.from == core.self();
+  const Exits::Effect effect = core.known_exits().EffectOf(signal.reason, is_own);
   if (effect == Exits::Effect::kEndsActor) {
-    SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
+    core.SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
     // Noted although the actor ends now: if its OnExit does not return and it has to be killed, that kill counts as
     // overdue.
-    if (from_parent) exits().NoteParentsExit();
+    if (from_parent) core.exits().NoteParentsExit();
   }
   if (effect != Exits::Effect::kIsEvent) return;
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
       .is_sent = !signal.is_link,
-      .is_tied_exit = was_tied && !is_tied_to_parent_,
+      .is_tied_exit = was_tied && !parent.is_tied(),
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
-  if (!AddEvent(std::move(event))) return;
+  if (!core.AddEvent(std::move(event))) return;
   if (!from_parent) return;
-  exits().NoteParentsExit();
-  if (exits().parents_timer() == 0 && shutdown_within() != absl::InfiniteDuration()) {
-    exits().SetParentsTimer(system().KillAfter(shutdown_within(), cell(), life()));
+  Exits& exits = core.exits();
+  exits.NoteParentsExit();
+  const absl::Duration within = core.spawn_record().options().shutdown_within;
+  if (exits.parents_timer() == 0 && within != absl::InfiniteDuration()) {
+    exits.SetParentsTimer(core.system().KillAfter(within, *ThisTurn().cell, core.self().life()));
   }
 }
 
-Exits& ActorCore::exits() {
-  std::unique_ptr<Exits>& exits = rare().exits;
-  if (exits == nullptr) exits = std::make_unique<Exits>();
-  return *exits;
+void OnDemonitor(ActorCore& core, const Signal& signal) {
+  if (core.parent_tie().OnDemonitor(signal.from, signal.id, core.spawn_record().parents_id())) return;
+  core.links().OnDemonitor(signal.from, signal.id);
 }
 
-const Exits& ActorCore::KnownExits() const {
-  static const Exits* const none = new Exits;
-  return known_exits() == nullptr ? *none : *known_exits();
-}
-
-Watches& ActorCore::watches() {
-  std::unique_ptr<Watches>& watches = rare().watches;
-  if (watches == nullptr) watches = std::make_unique<Watches>();
-  return *watches;
-}
-
-void ActorCore::OnOutcome(SpawnReport report) {
-  absl::optional<std::shared_ptr<MessageHandler>> handler = watches().TakeOutcome(report.id);
-  if (!handler.has_value()) return;
-  AddEvent({.kind = Event::Kind::kOutcome,
-            .peer = report.child,
-            .payload = Payload::Of(SpawnOutcome{.pid = report.child,
-                                                .kind = static_cast<SpawnOutcome::Kind>(report.kind),
-                                                .reason = std::move(report.reason)}),
-            .handler = *std::move(handler)});
-}
-
-void ActorCore::OnDemonitor(const Signal& signal) {
-  if (rare_ != nullptr && signal.from == parent() && signal.id == rare_->notifications.id) {
-    rare_->notifications.tells_down = false;
-  } else {
-    links().OnDemonitor(signal.from, signal.id);
-  }
-}
-
-void ActorCore::OnDownSignal(Signal signal) {
+void OnDownSignal(ActorCore& core, Signal signal) {
   // If something is left of the target's life, Defer keeps the Down and sends it again when the target is gone.
-  if (LinkTable::IsUntilGone(signal.id) && links().IsMonitoring(signal.id) &&
-      system().lingering_lives().Defer(signal)) {
+  if (LinkTable::IsUntilGone(signal.id) && core.links().IsMonitoring(signal.id) &&
+      core.system().lingering_lives().Defer(signal)) {
     return;
   }
-  if (rare_ == nullptr || rare_->watches == nullptr) return;
-  absl::optional<std::shared_ptr<MessageHandler>> handler = watches().TakeDown(signal.id, links());
+  Watches* const watches = core.known_watches();
+  if (watches == nullptr) return;
+  absl::optional<std::shared_ptr<MessageHandler>> handler = watches->TakeDown(signal.id, core.links());
   if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
   if (signal.payload.is_typed()) down.unhandled_mail = std::move(signal.payload.As<UnhandledMail>());
-  AddEvent({.kind = Event::Kind::kDown,
-            .id = signal.id,
-            .peer = signal.from,
-            .payload = Payload::Of(std::move(down)),
-            .handler = *std::move(handler)});
+  core.AddEvent({.kind = Event::Kind::kDown,
+                 .id = signal.id,
+                 .peer = signal.from,
+                 .payload = Payload::Of(std::move(down)),
+                 .handler = *std::move(handler)});
 }
 
-void ActorCore::OnRequestStop(const Signal& signal) {
-  AddEvent({.kind = Event::Kind::kStopRequest,
-            .is_sent = true,
-            .peer = signal.from,
-            .reason = signal.reason,
-            .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
+void OnRequestStop(ActorCore& core, const Signal& signal) {
+  core.AddEvent({.kind = Event::Kind::kStopRequest,
+                 .is_sent = true,
+                 .peer = signal.from,
+                 .reason = signal.reason,
+                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
 }
 
-Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
+// Sends this actor what a child whose start fails tells its parent. The caller destroys what the options and the
+// factory hold.
+void TellOfRefusedSpawn(ActorCore& core, Pid pid, SpawnLink link, const SpawnNotifications& notifications,
+                        SpawnOptions& options) {
+  SystemCore& system = core.system();
+  const Pid self = core.self();
+  const ExitReason reason = system.TooManyActors();
+  if (notifications.tells_outcome) {
+    PostOrDrop(
+        *ThisTurn().cell, system, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kOutcome,
+            SpawnReport{.child = pid, .id = notifications.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
+  }
+  if (link == SpawnLink::kLinked) {
+    system.Post({.kind = SignalKind::kExit, .from = pid, .to = self, .is_link = true, .reason = reason});
+  }
+  if (!notifications.tells_down) return;
+  Signal down{.kind = SignalKind::kDown, .from = pid, .to = self, .id = notifications.id, .reason = reason};
+  if (options.unhandled_mail != nullptr) down.payload = Payload::Of(std::move(*options.unhandled_mail));
+  system.Post(std::move(down));
+}
+
+uint64_t BeginMonitor(ActorCore& core, uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
+  core.links().Monitor(id, target);
+  core.watches().AddMonitor(id, std::move(handler));
+  if (core.links().monitor_count() > limits::kMonitorsPerActorMax) {
+    core.system().Post(Signal{
+        .kind = SignalKind::kDown,
+        .from = target,
+        .to = core.self(),
+        .id = id,
+        .reason = ExitReason::Failed(MakeError(
+            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
+  } else if (!core.is_ending()) {
+    core.system().Post({.kind = SignalKind::kMonitor, .from = core.self(), .to = target, .id = id});
+  }
+  return id;
+}
+
+}  // namespace
+
+void Act(ActorCore& core, Signal signal) {
+  switch (signal.kind) {
+    case SignalKind::kExit:
+      OnExitSignal(core, signal);
+      return;
+    case SignalKind::kKill:
+      if (!core.has_exit() && core.known_exits().is_told_to_end()) core.system().CountOverdueEnd();
+      core.SetExit(ExitReason::Killed(), ExitCause::kKill);
+      return;
+    case SignalKind::kLink:
+      OnLinkSignal(core, signal);
+      return;
+    case SignalKind::kUnlink:
+      core.links().OnUnlink(signal.from);
+      core.system().Post({.kind = SignalKind::kUnlinkAck, .from = core.self(), .to = signal.from, .id = signal.id});
+      return;
+    case SignalKind::kUnlinkAck:
+      core.links().OnUnlinkAck(signal.from, signal.id);
+      return;
+    case SignalKind::kMonitor:
+      core.links().OnMonitor(signal.from, signal.id);
+      return;
+    case SignalKind::kDemonitor:
+      OnDemonitor(core, signal);
+      return;
+    case SignalKind::kDown:
+      OnDownSignal(core, std::move(signal));
+      return;
+    case SignalKind::kRequestStop:
+      OnRequestStop(core, signal);
+      return;
+    case SignalKind::kCancel:
+      core.CancelCall(signal.from, signal.id);
+      return;
+    case SignalKind::kReply:
+      if (!AnswerAsk(core, signal.id, std::move(signal.status), std::move(signal.payload))) {
+        core.system().CountLateReply();
+      }
+      return;
+  }
+}
+
+void ActAfterEnd(ActorCore& core, Signal& signal) {
+  switch (signal.kind) {
+    case SignalKind::kLink:
+    case SignalKind::kUnlink:
+    case SignalKind::kUnlinkAck:
+    case SignalKind::kMonitor:
+    case SignalKind::kDemonitor:
+      Act(core, std::move(signal));
+      break;
+    case SignalKind::kExit:
+      if (core.is_fenced() && signal.from == core.parent()) core.exits().NoteParentsExit();
+      if (signal.is_link) (void)EndsLink(core, signal.from);
+      break;
+    case SignalKind::kKill:
+      if (core.is_fenced() && core.known_exits().is_told_to_end()) core.system().CountOverdueEnd();
+      break;
+    case SignalKind::kDown:
+      if (Watches* const watches = core.known_watches(); watches != nullptr) {
+        (void)watches->TakeDown(signal.id, core.links());
+      }
+      break;
+    case SignalKind::kReply:
+      core.system().CountLateReply();
+      break;
+    default:
+      break;
+  }
+}
+
+void OnOutcome(ActorCore& core, SpawnReport report) {
+  absl::optional<std::shared_ptr<MessageHandler>> handler = core.watches().TakeOutcome(report.id);
+  if (!handler.has_value()) return;
+  core.AddEvent({.kind = Event::Kind::kOutcome,
+                 .peer = report.child,
+                 .payload = Payload::Of(SpawnOutcome{.pid = report.child,
+                                                     .kind = static_cast<SpawnOutcome::Kind>(report.kind),
+                                                     .reason = std::move(report.reason)}),
+                 .handler = *std::move(handler)});
+}
+
+Pid SpawnChild(ActorCore& core, SpawnOptions&& options, MakeActor&& make) {
+  SystemCore& system = core.system();
   const SpawnLink link = options.link;
   SpawnedChild child{.is_tied = link == SpawnLink::kOneWay,
                      .outcome = std::move(options.outcome_handler),
@@ -209,102 +236,73 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   UNDERSTUDY_CHECK(!child.is_tied || child.down != nullptr,
                    "SpawnLink::kOneWay without OnDown: nobody would be told of the actor's end");
   SpawnNotifications notifications{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
-  if (notifications.tells_outcome || notifications.tells_down) notifications.id = links().NewId();
-  const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
+  if (notifications.tells_outcome || notifications.tells_down) notifications.id = core.links().NewId();
+  const bool is_refused = link == SpawnLink::kLinked && core.links().link_count() >= limits::kLinksPerActorMax;
   absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
   // While the system stops, a child that outlives its spawner would never be told to end, so it fails at once.
-  const bool is_left_over = link == SpawnLink::kUnlinked || is_ending_ || has_exit();
-  if (is_left_over && system().is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
-  const bool is_full = system().is_full();
-  const Pid pid =
-      is_full ? system().NewRefusedPid()
-              : Spawn(system(), self(), std::move(options), std::move(make), notifications, std::move(has_failed));
+  const bool is_left_over = link == SpawnLink::kUnlinked || core.is_ending() || core.has_exit();
+  if (is_left_over && system.is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
+  const bool is_full = system.is_full();
+  const Pid pid = is_full ? system.NewRefusedPid()
+                          : ActorCore::Spawn(system, core.self(), std::move(options), std::move(make), notifications,
+                                             std::move(has_failed));
   child.pid = pid;
-  if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told
-  if (notifications.id != 0) watches().AddChild(notifications.id, std::move(child));
-  if (is_full) TellOfRefusedSpawn(pid, link, notifications, options);
+  if (link == SpawnLink::kLinked) core.links().OnLink(pid);  // if it is refused, until its end is told
+  if (notifications.id != 0) core.watches().AddChild(notifications.id, std::move(child));
+  if (is_full) TellOfRefusedSpawn(core, pid, link, notifications, options);
   return pid;
 }
 
-// Sends this actor what a child whose start fails tells its parent. The caller destroys what the options and the
-// factory hold.
-void ActorCore::TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications,
-                                   SpawnOptions& options) {
-  const ExitReason reason = system().TooManyActors();
-  if (notifications.tells_outcome) {
-    PostOrDrop(
-        cell(), system(), life(),
-        MakeEnvelope(
-            EnvelopeKind::kOutcome,
-            SpawnReport{.child = pid, .id = notifications.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
-  }
-  if (link == SpawnLink::kLinked) {
-    system().Post({.kind = SignalKind::kExit, .from = pid, .to = self(), .is_link = true, .reason = reason});
-  }
-  if (!notifications.tells_down) return;
-  Signal down{.kind = SignalKind::kDown, .from = pid, .to = self(), .id = notifications.id, .reason = reason};
-  if (options.unhandled_mail != nullptr) down.payload = Payload::Of(std::move(*options.unhandled_mail));
-  system().Post(std::move(down));
-}
-
-bool ActorCore::HasRoomForLink(Pid peer) {
-  return links().link_count() < limits::kLinksPerActorMax || links().IsLinked(peer);
-}
-
-void ActorCore::Link(Pid peer) {
-  if (peer == self()) return;
-  if (!HasRoomForLink(peer)) {
-    (void)links().Link(peer);  // until its end is told
-    system().Post(
-        Signal{.kind = SignalKind::kExit, .from = peer, .to = self(), .is_link = true, .reason = TooManyLinks()});
+void Link(ActorCore& core, Pid peer) {
+  if (peer == core.self()) return;
+  if (!HasRoomForLink(core, peer)) {
+    (void)core.links().Link(peer);  // until its end is told
+    core.system().Post(
+        Signal{.kind = SignalKind::kExit, .from = peer, .to = core.self(), .is_link = true, .reason = TooManyLinks()});
     return;
   }
-  if (links().Link(peer)) system().Post({.kind = SignalKind::kLink, .from = self(), .to = peer});
+  if (core.links().Link(peer)) core.system().Post({.kind = SignalKind::kLink, .from = core.self(), .to = peer});
 }
 
-void ActorCore::Unlink(Pid peer) {
-  if (rare().events.RemoveExitsOfLink(peer)) system().executor().Cancel(exits().TakeParentsTimer());
-  const uint64_t id = links().Unlink(peer);
-  if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
+void Unlink(ActorCore& core, Pid peer) {
+  if (core.events().RemoveExitsOfLink(peer)) core.system().executor().Cancel(core.exits().TakeParentsTimer());
+  const uint64_t id = core.links().Unlink(peer);
+  if (id != 0) core.system().Post({.kind = SignalKind::kUnlink, .from = core.self(), .to = peer, .id = id});
 }
 
-uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
-  return BeginMonitor(links().NewId(), target, std::move(handler));
+uint64_t Monitor(ActorCore& core, Pid target, std::shared_ptr<MessageHandler> handler) {
+  return BeginMonitor(core, core.links().NewId(), target, std::move(handler));
 }
 
-uint64_t ActorCore::MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler) {
-  const bool is_full = links().monitor_count() >= limits::kMonitorsPerActorMax;  // which is told at once
-  return BeginMonitor(is_full ? links().NewId() : links().NewIdUntilGone(), target, std::move(handler));
+uint64_t MonitorUntilGone(ActorCore& core, Pid target, std::shared_ptr<MessageHandler> handler) {
+  LinkTable& links = core.links();
+  const bool is_full = links.monitor_count() >= limits::kMonitorsPerActorMax;  // which is told at once
+  return BeginMonitor(core, is_full ? links.NewId() : links.NewIdUntilGone(), target, std::move(handler));
 }
 
-uint64_t ActorCore::BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
-  links().Monitor(id, target);
-  watches().AddMonitor(id, std::move(handler));
-  if (links().monitor_count() > limits::kMonitorsPerActorMax) {
-    system().Post(Signal{
-        .kind = SignalKind::kDown,
-        .from = target,
-        .to = self(),
-        .id = id,
-        .reason = ExitReason::Failed(MakeError(
-            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
-  } else if (!is_ending_) {
-    system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
+void Demonitor(ActorCore& core, uint64_t id) {
+  core.events().RemoveDowns(id);
+  core.watches().RemoveMonitor(id);
+  if (!core.links().IsMonitoring(id)) return;
+  TellOfDemonitor(core, id, core.links().Demonitor(id));
+}
+
+void TellOfDemonitor(ActorCore& core, uint64_t id, Pid target) {
+  if (LinkTable::IsUntilGone(id)) core.system().lingering_lives().Forget(target, core.self(), id);
+  core.system().Post({.kind = SignalKind::kDemonitor, .from = core.self(), .to = target, .id = id});
+}
+
+void TellChildrenOfEnd(ActorCore& core, const Watches& watches, const ExitReason& reason) {
+  for (const auto& [id, child] : watches.children()) {
+    Signal signal{.kind = SignalKind::kDemonitor, .from = core.self(), .to = child.pid, .id = id};
+    if (child.is_tied) {
+      signal.kind = SignalKind::kExit;
+      signal.is_link = true;
+      signal.reason = reason;
+    }
+    core.system().Post(std::move(signal));
   }
-  return id;
-}
-
-void ActorCore::Demonitor(uint64_t id) {
-  rare().events.RemoveDowns(id);
-  watches().RemoveMonitor(id);
-  if (!links().IsMonitoring(id)) return;
-  TellOfDemonitor(id, links().Demonitor(id));
-}
-
-void ActorCore::TellOfDemonitor(uint64_t id, Pid target) {
-  if (LinkTable::IsUntilGone(id)) system().lingering_lives().Forget(target, self(), id);
-  system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
 }
 
 }  // namespace understudy::internal

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/unhandled_mail.h"
 
@@ -31,14 +32,10 @@ Envelope* WithCallPart(Envelope* envelope) {
 // parent is on another node: then no mail is kept.
 uint64_t ActorCore::HeirsMonitor() const {
   if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
-  if (rare_->notifications.tells_down) return rare_->notifications.id;
+  if (parent_.tells_down()) return rare_->spawn.parents_id();
   const auto& watchers = rare_->links.watchers();
   const auto first = watchers.lower_bound({parent(), 0});
   return first != watchers.end() && first->first == parent() ? first->second : 0;
-}
-
-bool ActorCore::IsKept(const Envelope& envelope) {
-  return layout()[envelope.mailbox].options.on_restart == OnRestart::kKeep && envelope.ask() == 0;
 }
 
 // Counts an early message, which was not sorted when the life ended, in its mailbox. Returns false if that mailbox does
@@ -51,7 +48,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   envelope->mailbox = static_cast<uint8_t>(place);
   const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
   // LeaveEarly has released the sender's allowance for it, so the message is counted like any other from now on.
-  if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
+  if (!IsKept(layout(), *envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
   envelope->clear(Envelope::kIsEarly | Envelope::kIsBeside);
   envelope->set(Envelope::kWasInHand);
   envelope->call().bytes = bytes;
@@ -62,7 +59,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
 // Mail of the predecessor that this actor has not taken comes before its own.
 UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason) {
   UnhandledMail unhandled_mail;
-  if (rare_ != nullptr) unhandled_mail = std::move(rare_->inherited);
+  if (rare_ != nullptr) unhandled_mail = rare_->spawn.TakeMail();
   if (kept.empty()) return unhandled_mail;
   for (const Envelope* message : kept) {
     system().ledgers().OfEnded(layout(), message->mailbox).in_hand.fetch_add(1, std::memory_order_relaxed);
@@ -78,12 +75,12 @@ UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const E
 // Puts the predecessor's mail into the mailboxes. Called before the gates open, so it precedes all messages that are
 // sent to this life.
 void ActorCore::TakeUnhandledMail() {
-  if (rare_ == nullptr || rare_->inherited.empty()) return;
-  UnhandledMail unhandled_mail = std::move(rare_->inherited);
+  if (rare_ == nullptr) return;
+  UnhandledMail unhandled_mail = rare_->spawn.TakeMail();
   for (MailOfActor& mail : unhandled_mail.mails()) {
     for (Envelope*& message : mail.messages) {
       if (TakeMail(mail, std::exchange(message, nullptr))) continue;
-      if (!is_fenced()) rare_->inherited = std::move(unhandled_mail);
+      if (!is_fenced()) rare_->spawn.ReturnMail(std::move(unhandled_mail));
       return;
     }
   }

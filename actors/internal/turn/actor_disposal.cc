@@ -1,0 +1,99 @@
+#include "understudy/actors/internal/turn/actor_disposal.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/router.h"
+
+namespace understudy::internal {
+
+void Count(ActorCore& core, size_t place, Disposition disposition) {
+  AddAsOwner(core.ledger()[place].of(disposition), int64_t{1});
+}
+
+void CountInHand(ActorCore& core, Activation& activation) {
+  activation.is_in_hand = true;
+  AddAsOwner(core.ledger()[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{1});
+}
+
+void CountOutOfHand(ActorCore& core, Activation& activation) {
+  if (!activation.is_in_hand) return;
+  activation.is_in_hand = false;
+  AddAsOwner(core.ledger()[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{-1});
+}
+
+bool HasExpired(ActorCore& core, const Envelope& envelope, absl::Status& why) {
+  const MonotonicTime now = core.system().clock().Now();
+  if (envelope.call().deadline <= now) {
+    why = MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox");
+    return true;
+  }
+  const MailboxDeclaration& declaration = core.layout()[envelope.mailbox];
+  const absl::Duration ttl = declaration.options.time_to_live;
+  if (ttl == absl::InfiniteDuration() || now - envelope.call().accepted < ttl) return false;
+  why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
+                                                    " longer than its time to live of ", absl::FormatDuration(ttl)));
+  return true;
+}
+
+Disposition DispositionOfCancelled(ActorCore& core, MonotonicTime deadline) {
+  return deadline <= core.system().clock().Now() ? Disposition::kExpired : Disposition::kCancelled;
+}
+
+void LeaveEarly(ActorCore& core, const Envelope& envelope) {
+  Router* const router = core.system().router();
+  if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
+  router->Released({.node = envelope.sender().place(),
+                    .receiver = Pid::OfLife(envelope.life, core.self().cell()),
+                    .mailbox = static_cast<uint32_t>(envelope.stamp),
+                    .admission = Admission::kAllowance,
+                    .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
+}
+
+void Dispose(ActorCore& core, Envelope* envelope, Disposition disposition, const absl::Status& why) {
+  if (envelope->has(Envelope::kIsEarly) || envelope->life != core.self().life()) {
+    core.system().ledgers().CountUnsorted();
+  } else {
+    Count(core, envelope->mailbox, disposition);
+  }
+  TellOfLoss(core, envelope, disposition, why);
+}
+
+void TellOfLoss(ActorCore& core, Envelope* envelope, Disposition disposition, const absl::Status& why) {
+  SystemCore& system = core.system();
+  const Pid self = core.self();
+  if (envelope->ask() != 0) system.Reply(self, envelope->sender(), envelope->ask(), why);
+  if (disposition == Disposition::kDeadLetter) {
+    const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == self.life();
+    system.OnDeadLetter({.why = why,
+                         .from = envelope->sender(),
+                         .to = Pid::OfLife(envelope->life, self.cell()),
+                         .mailbox = std::string(is_known ? core.layout()[envelope->mailbox].wire_name
+                                                         : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
+                         .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
+  }
+  DestroyLater(envelope);
+}
+
+void DisposeOfStale(ActorCore& core, Envelope* envelope) {
+  if (envelope->kind == EnvelopeKind::kSignal) {
+    core.system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
+  } else if (envelope->kind == EnvelopeKind::kReply) {
+    core.system().CountLateReply();
+  } else if (envelope->kind == EnvelopeKind::kMessage) {
+    LeaveEarly(core, *envelope);
+    ThisTurn().cell->ForgetStale(envelope);
+    Dispose(core, envelope, Disposition::kDeadLetter, EndedError());
+    return;
+  }
+  DestroyLater(envelope);
+}
+
+}  // namespace understudy::internal
