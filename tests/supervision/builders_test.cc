@@ -144,7 +144,7 @@ TEST_F(BuildersTest, ShutdownOfTheSystemSaysWhetherAChildRanOutOfItsTime) {
   }
 }
 
-TEST_F(BuildersTest, WhatIsASupervisorsOwnIsNotASpecs) {
+TEST_F(BuildersTest, ASpecOfAChildHasNoLinkOrHandlersOfItsOwn) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
   spec.options.link = SpawnLink::kUnlinked;
   EXPECT_DEATH((void)Of(spec), "an ActorSpec that is a child has no link, handlers or unhandled mail of its own");

@@ -39,7 +39,7 @@ TEST(Predecessors, LifeStaysUntilItIsGone) {
   EXPECT_EQ(predecessors.Gone(3), absl::nullopt);
 }
 
-TEST(Predecessors, OnlyTheLifeThatLingersIsOneAndOnlyOnce) {
+TEST(Predecessors, OnlyALifeThatLingersIsAPredecessorAndOnlyOnce) {
   Predecessors predecessors;
   predecessors.Lingers(3);
   EXPECT_TRUE(predecessors.EndedLingering(3));

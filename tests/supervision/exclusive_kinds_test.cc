@@ -87,7 +87,7 @@ TEST_P(ExclusiveKindsTest, AnOrdinarySupervisorBeginsAgainAtOnce) {
 }
 
 // It stops in order, and ends by itself; what it had to kill runs on.
-TEST_P(ExclusiveKindsTest, SoDoesOneThatStoppedInOrderAndLeftAHandler) {
+TEST_P(ExclusiveKindsTest, AnExclusiveSupervisorThatStoppedInOrderBeginsAgainWhenTheHandlerItLeftIsGone) {
   const auto sibling_journal = std::make_shared<Journal>();
   Scene scene(
       OneForAll()
@@ -185,7 +185,7 @@ TEST_P(ExclusiveMembersTest, AnIdIsNotGivenAnewWhileAHandlerOfItsLastLifeRuns) {
   }
 }
 
-TEST_P(ExclusiveMembersTest, NorInTheNextLifeOfThePoolButAnIdThatWasMadeUpIsNew) {
+TEST_P(ExclusiveMembersTest, TheNextLifeOfAPoolDoesNotGiveThatIdAnewEitherAndMakesUpNewIds) {
   for (const int shards : {1, 4}) {
     Begin(shards);
     const auto job = Start("job");

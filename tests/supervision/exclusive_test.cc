@@ -93,7 +93,7 @@ TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
   EXPECT_FALSE(scene.life->has_ended());
 }
 
-TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
+TEST_P(ExclusiveTest, ASupervisorRestartedBecauseOfASiblingWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
   const ChildBuilder holder = Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
@@ -113,7 +113,7 @@ TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
   EXPECT_THAT(journal->Take(), StartsWith("gone at 5s, start at 5"));
 }
 
-TEST_P(ExclusiveTest, SoDoesOneThatWasKilledAndOneThatWasStartedByRequest) {
+TEST_P(ExclusiveTest, AKilledSupervisorThatWasStartedByRequestWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
   const ChildBuilder holder = Of<Holder>(&system, system.Now(), journal).Exclusive();

@@ -34,7 +34,7 @@ TEST(OrderedPlan, EndsOfOtherStartsDoNotMoveIt) {
   EXPECT_EQ(plan.cursor(), 3U);
 }
 
-TEST(OrderedPlan, TurnedBackItStopsItsGroupAndThenStartsIt) {
+TEST(OrderedPlan, APlanThatIsTurnedBackStopsItsGroupAndThenStartsIt) {
   OrderedPlan plan(Kind::kGroup);
   plan.BeginsToStart(4);
   plan.TurnBack(2, 6);
@@ -51,7 +51,7 @@ TEST(OrderedPlan, TurnedBackItStopsItsGroupAndThenStartsIt) {
   EXPECT_FALSE(plan.ends_when_stopped());
 }
 
-TEST(OrderedPlan, CancelledItEndsAfterTheStartInHand) {
+TEST(OrderedPlan, ACancelledPlanEndsAfterTheStartInHand) {
   OrderedPlan plan(Kind::kGroup);
   plan.BeginsToStart(1);
   plan.Cancel();

@@ -70,7 +70,7 @@ TEST(Placement, EachBadFieldHasItsOwn) {
               ElementsAre("child 'a': factory: has no name; give the name of a registered factory"));
 }
 
-TEST(Placement, OnlyAWorkerOfAFactoryHasOne) {
+TEST(Placement, OnlyAWorkerOfAFactoryHasAPlacement) {
   EXPECT_THAT(ErrorsOf(Process("ledger_node").ConnectWithin(absl::Seconds(1))),
               ElementsAre(HasSubstr("child 'a': placement: given for a process; only a worker is started on another")));
   EXPECT_THAT(ErrorsOf(Of(OneForOne()).ConnectWithin(absl::Seconds(1))),
@@ -79,7 +79,7 @@ TEST(Placement, OnlyAWorkerOfAFactoryHasOne) {
               ElementsAre(HasSubstr("child 'a': factory: is missing"), HasSubstr("placement.nodes: is empty")));
 }
 
-TEST(Placement, ThatOfAPoolsTemplateIsOfOneThatIsDataAlone) {
+TEST(Placement, ATemplateHasAPlacementOnlyInAPoolWithoutAClass) {
   SupervisorSpec tree = PoolTree({});
   auto pool = std::make_shared<PoolSpec>(*tree.pool);
   pool->child.placement = OnNode("worker-1");
@@ -194,12 +194,12 @@ TEST_F(RemoteChildTest, TheBuilderFillsInWhatTheSpawnerIsAskedFor) {
   EXPECT_EQ(children->children[2].restart, RestartType::kTemporary);
 }
 
-TEST_F(RemoteChildTest, WithoutANodeTheStartFailsAndSaysSo) {
+TEST_F(RemoteChildTest, TheStartOfARemoteChildFailsInASystemWithoutANode) {
   EXPECT_THAT(EndOf(OneForOne().Child("a", Good())),
               HasSubstr("child 'a' is to run on another node, but this system has no Node"));
 }
 
-TEST_F(RemoteChildTest, OneThatCanNeverStartSaysWhy) {
+TEST_F(RemoteChildTest, ARemoteChildThatCanNeverStartSaysWhy) {
   system_.InstallSpawner(&spawner_);
   EXPECT_THAT(EndOf(OneForOne().Child("a", Remote(OnNode("w"), "missing"))),
               HasSubstr("because of Failed(NOT_FOUND: no such thing)"));

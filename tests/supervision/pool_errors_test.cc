@@ -135,7 +135,7 @@ TEST(BudgetErrors, EachBadFieldHasItsOwn) {
   }
 }
 
-TEST(BudgetErrors, OneThatIsNeverSpent) {
+TEST(BudgetErrors, ABudgetThatIsNeverSpentIsAnError) {
   SupervisorSpec spec{.intensity = 3, .period = absl::Seconds(10)};
   spec.children.push_back({.id = "a", .budget = RestartBudget{3, absl::Seconds(10)}});
   EXPECT_THAT(ErrorsOf(spec), IsEmpty()) << "its own is looked at first";

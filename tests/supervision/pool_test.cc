@@ -144,7 +144,7 @@ class PoolTest : public testing::TestWithParam<Shape> {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PoolTest, testing::ValuesIn(Shapes()));
 
-TEST(PoolLog, WhatIsUsualOfAPoolsChildrenIsForDebugging) {
+TEST(PoolLog, UsualEventsOfAPoolsChildrenAreLoggedForDebugging) {
   for (const LogSeverity least : {LogSeverity::kDebug, LogSeverity::kInfo}) {
     KeptLog log(least);
     SeededExecutor executor(1);
@@ -416,7 +416,7 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
   EXPECT_THAT(heard->Take(), HasSubstr(GetParam().shards == 1 ? " stops its children" : "shard-0 was stopped"));
 }
 
-TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {
+TEST(PoolForms, NoOrSeveralArgumentsAreATupleAndThePoolsFieldsAreChecked) {
   class Plain final : public Actor {
    public:
     StartResult Start() override {

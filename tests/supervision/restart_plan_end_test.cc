@@ -144,7 +144,7 @@ TEST(RestartPlanEnd, AStuckPredecessorIsNoReasonToGiveUpAnyMore) {
   }
 }
 
-TEST(RestartPlanEnd, OneThatEndsByItselfMeanwhileIsNotRestarted) {
+TEST(RestartPlanEnd, AChildThatEndsByItselfMeanwhileIsNotRestarted) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(WithSlowEnd(strategy));
     plan.slow_stop = {"c"};

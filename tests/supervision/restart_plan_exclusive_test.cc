@@ -79,7 +79,7 @@ TEST(ExclusiveChild, WithoutALimitToStopItWaitsAndAKilledOneHasTheDefault) {
   EXPECT_EQ(killed.Log(), "await gone a, timer 5s");
 }
 
-TEST(ExclusiveChild, OfOneForAllKeepsAllDownUntilThen) {
+TEST(ExclusiveChild, APredecessorKeepsAllChildrenOfOneForAllDownUntilItIsGone) {
   PlanDriver plan(Exclusive(Patient(Spec(kOneForAll, {"a", "b", "c"})), "b"));
   plan.StartAll();
   plan.Log();
@@ -90,7 +90,7 @@ TEST(ExclusiveChild, OfOneForAllKeepsAllDownUntilThen) {
   EXPECT_EQ(plan.Log(), "start a, start b, start c");
 }
 
-TEST(ExclusiveChild, OfRestForOneKeepsThoseAfterItDownUntilThen) {
+TEST(ExclusiveChild, APredecessorKeepsTheChildrenAfterItOfRestForOneDownUntilItIsGone) {
   PlanDriver plan(Exclusive(Patient(Spec(kRestForOne, {"a", "b", "c"})), "b"));
   plan.StartAll();
   plan.Log();
@@ -126,7 +126,7 @@ TEST(ExclusiveChild, ASiblingThatIsStuckHoldsUpTheGroup) {
   }
 }
 
-TEST(ExclusiveChild, GoneBeforeItsTurnHoldsUpNothing) {
+TEST(ExclusiveChild, APredecessorThatIsGoneBeforeItsTurnHoldsUpNoStart) {
   PlanDriver plan(Exclusive(Patient(Spec(kOneForAll, {"a", "b", "c"})), "c"));
   plan.slow_stop = {"a"};
   plan.StartAll();
@@ -155,7 +155,7 @@ TEST(ExclusiveChild, IsHeldInTheFirstStartUntilThatOfAnEarlierSupervisorIsGone) 
   }
 }
 
-TEST(ExclusiveChild, IsGivenUpInTheFirstStartToo) {
+TEST(ExclusiveChild, AChildThatWaitsTooLongIsGivenUpInTheFirstStartToo) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(Exclusive(Spec(strategy, {"a", "b"}), "a"));
     plan.Inherit("a");
@@ -166,7 +166,7 @@ TEST(ExclusiveChild, IsGivenUpInTheFirstStartToo) {
   }
 }
 
-TEST(ExclusiveChild, MayBeTerminatedMeanwhileAndIsNotRestartedByRequestBefore) {
+TEST(ExclusiveChild, AWaitingChildMayBeTerminatedAndIsNotRestartedByRequestBeforeItsPredecessorIsGone) {
   PlanDriver plan(Exclusive(Spec(kOneForOne, {"a"}), "a"));
   plan.StartAll();
   plan.KillStuck("a");
@@ -201,7 +201,7 @@ TEST(ExclusiveChild, EndsAndIsDeletedWhileItWaits) {
   EXPECT_EQ(ending.timers(), 0U);
 }
 
-TEST(ExclusiveChild, WithBackoffWaitsForBoth) {
+TEST(ExclusiveChild, AChildWithBackoffWaitsForTheBackoffAndItsPredecessor) {
   SupervisorSpec spec = Exclusive(Spec(kOneForOne, {"a"}), "a");
   spec.children[0].backoff = RestartBackoff{.min = absl::Seconds(1), .jitter = 0.0};
   PlanDriver plan(spec);

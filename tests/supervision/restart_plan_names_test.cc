@@ -83,7 +83,7 @@ TEST(RestartPlanKeptNames, AreKeptWhileTheGroupWaitsForOneOfIt) {
   }
 }
 
-TEST(RestartPlanKeptNames, OfRestForOneAChildBeforeTheOneThatWaitsStaysDown) {
+TEST(RestartPlanKeptNames, AChildOfRestForOneBeforeTheOneThatWaitsStaysDownAndKeepsNoName) {
   PlanDriver plan(Named(kRestForOne, {"a", "b", "c"}));
   plan.StartAll();
   plan.fail_start = {"b"};

@@ -92,7 +92,7 @@ TEST(PoolPlan, AChildWhoseNameIsTakenIsTriedNowAndThen) {
 }
 
 // OTP SUP-20
-TEST(PoolPlan, WhatNeedsASpecOfItsOwnIsRefused) {
+TEST(PoolPlan, RequestsThatNeedASpecOfAChildsOwnAreRefused) {
   PlanDriver plan(PoolOf(RestartType::kPermanent));
   plan.StartAll();
   plan.StartMember("a");
@@ -348,7 +348,7 @@ TEST(PoolPlan, ARestartThatTheBudgetRefusesIsNotCountedForTheOthers) {
   EXPECT_FALSE(plan.plan().is_finished());
 }
 
-TEST(PoolPlan, WhichChildrenGivesSoManyAfterAPlace) {
+TEST(PoolPlan, WhichChildrenGivesAPageOfChildrenAfterAPlace) {
   PlanDriver plan(PoolOf(RestartType::kTemporary));
   plan.StartAll();
   for (int i = 0; i < 25; ++i) plan.StartMember(absl::StrCat(i));

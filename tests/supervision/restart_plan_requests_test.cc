@@ -384,7 +384,7 @@ TEST(RestartPlanBackoff, AFailedRestartWaitsToo) {
   EXPECT_EQ(plan.Log(), "start a, timer 1s");
 }
 
-TEST(RestartPlanBackoff, OfOneForOneLetsTheSiblingsRun) {
+TEST(RestartPlanBackoff, ABackoffUnderOneForOneLetsTheSiblingsRun) {
   PlanDriver plan(WithBackoff(kOneForOne, {"a", "b"}, "a"));
   plan.StartAll();
   plan.Exit("a");
@@ -395,7 +395,7 @@ TEST(RestartPlanBackoff, OfOneForOneLetsTheSiblingsRun) {
   EXPECT_EQ(plan.Log(), "cancel timer, finish RestartsExhausted");
 }
 
-TEST(RestartPlanBackoff, OfRestForOneKeepsTheChildrenAfterItDown) {
+TEST(RestartPlanBackoff, ABackoffUnderRestForOneKeepsTheChildrenAfterItDown) {
   PlanDriver plan(WithBackoff(kRestForOne, {"a", "b", "c"}, "b"));
   plan.StartAll();
   plan.Exit("b");
@@ -407,7 +407,7 @@ TEST(RestartPlanBackoff, OfRestForOneKeepsTheChildrenAfterItDown) {
   EXPECT_EQ(plan.Log(), "start b, start c");
 }
 
-TEST(RestartPlanBackoff, OfRestForOneIsNotShortenedByAnEarlierSibling) {
+TEST(RestartPlanBackoff, ABackoffUnderRestForOneIsNotShortenedByAnEarlierSibling) {
   SupervisorSpec spec = WithBackoff(kRestForOne, {"a", "b", "c"}, "b");
   spec.intensity = 5;
   PlanDriver plan(spec);
@@ -422,7 +422,7 @@ TEST(RestartPlanBackoff, OfRestForOneIsNotShortenedByAnEarlierSibling) {
   EXPECT_EQ(plan.Log(), "start b, start c");
 }
 
-TEST(RestartPlanBackoff, OfOneForAllKeepsAllDown) {
+TEST(RestartPlanBackoff, ABackoffUnderOneForAllKeepsAllChildrenDown) {
   PlanDriver plan(WithBackoff(kOneForAll, {"a", "b", "c"}, "b"));
   plan.StartAll();
   plan.Exit("b");
@@ -461,7 +461,7 @@ TEST(RestartPlanBackoff, ShutdownEndsTheWait) {
   EXPECT_EQ(plan.Log(), "stop b, cancel timer, finish Shutdown");
 }
 
-TEST(RestartPlanBackoff, InAFirstStartHoldsUpWhatComesAfter) {
+TEST(RestartPlanBackoff, ABackoffInAFirstStartHoldsUpTheChildrenAfterIt) {
   PlanDriver plan(WithBackoff(kRestForOne, {"a", "b", "c"}, "a"));
   plan.slow_start = {"b"};
   plan.StartAll();

@@ -107,7 +107,7 @@ TEST(RestartPlanNames, AFirstStartThatFindsTheNameTakenIsComplete) {
   }
 }
 
-TEST(RestartPlanNames, WithoutANameOfItsOwnItIsAnOrdinaryFailure) {
+TEST(RestartPlanNames, AConflictOverANameThatIsNotTheChildsIsAnOrdinaryFailure) {
   PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "b"));
   plan.StartAll();
   plan.Exit("a", ExitReason::NameConflict("other"));
@@ -146,7 +146,7 @@ TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
 
 // ---- Starts.
 
-TEST(RestartPlanStartWithin, ItsActorBoundsItAndAStartThatIsOverdueHasFailed) {
+TEST(RestartPlanStartWithin, TheChildsActorBoundsAStartAndAnOverdueStartHasFailed) {
   SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
   spec.children[0].start_within = absl::Seconds(2);
   PlanDriver plan(spec);

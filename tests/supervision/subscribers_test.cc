@@ -77,14 +77,14 @@ class SubscribersTest : public testing::TestWithParam<uint64_t> {
   TestSystem system_{GetParam()};
 };
 
-TEST_P(SubscribersTest, TheLastOneToStopHearsOfAllBeforeIt) {
+TEST_P(SubscribersTest, TheSubscriberThatStopsLastHearsOfAllStopsBeforeIt) {
   StartAndStop(OneForOne().Child("reporter", ReporterChild()).Child("a", Other()).Child("b", Other()));
   EXPECT_THAT(heard_, ElementsAre("reporter: started", "a: started", "b: started", ": stops its children",
                                   "b: was stopped", "a: was stopped"));
   EXPECT_THAT(dead_letters_, IsEmpty());
 }
 
-TEST_P(SubscribersTest, OneThatIsStoppedTogetherWithItsSiblingsHearsNothingOfTheirStop) {
+TEST_P(SubscribersTest, ASubscriberThatIsStoppedTogetherWithItsSiblingsHearsNothingOfTheirStop) {
   SupervisorBuilder tree = OneForOne();
   tree.StopTogether().Child("reporter", ReporterChild());
   for (int i = 0; i < 20; ++i) tree.Child("child-" + std::to_string(i), Other());
@@ -94,7 +94,7 @@ TEST_P(SubscribersTest, OneThatIsStoppedTogetherWithItsSiblingsHearsNothingOfThe
   EXPECT_THAT(dead_letters_, IsEmpty());
 }
 
-TEST_P(SubscribersTest, AnEventForOneThatHasJustEndedIsNoDeadLetter) {
+TEST_P(SubscribersTest, AnEventForASubscriberThatHasJustEndedIsNoDeadLetter) {
   const SupervisorRef root = system_.Spawn(OneForOne().Intensity(9, kSoon).Child("a", Other()));
   system_.RunUntilIdle();
   for (int i = 0; i < 5; ++i) {

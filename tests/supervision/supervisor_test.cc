@@ -198,7 +198,7 @@ TEST_P(SupervisorTest, RestForOneReplacesTheDeadChildAndThoseAfterIt) {
 }
 
 // OTP SUP-40, SUP-41, SUP-42, SUP-47
-TEST_P(SupervisorTest, RestartTypesDecide) {
+TEST_P(SupervisorTest, TheRestartTypeDecidesWhichChildIsRestarted) {
   const SupervisorRef root =
       Spawn(OneForOne().Intensity(10, kSoon).Child("p", Perm("p")).Child("r", Trans("r")).Child("t", Temp("t")));
   EndChild(root, "p", ExitReason::Shutdown());
@@ -281,7 +281,7 @@ TEST_P(SupervisorTest, AChildMayTakeItsTimeToStop) {
 }
 
 // OTP SUP-16
-TEST_P(SupervisorTest, WithoutLimitItWaits) {
+TEST_P(SupervisorTest, ASupervisorWaitsForAChildWithoutAShutdownLimit) {
   ManOf("a")->stop_takes = absl::Minutes(50);
   Spawn(OneForOne().Child("a", Perm("a").ShutdownWithoutLimit()));
   journal_->Take();

@@ -126,7 +126,7 @@ TEST_F(UnhandledMailOfChildTest, ARestartedChildHasWhatWaitedAndNothingElseOfIts
   EXPECT_EQ(lives_->notes.size(), 5U) << "so is a timer of the last life";
 }
 
-TEST_F(UnhandledMailOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
+TEST_F(UnhandledMailOfChildTest, UnhandledMailWaitsForTheStartThatSucceedsAndForItsTimeToLive) {
   const SupervisorRef root = Spawn(OneForOne().Child(
       "clerk", Of<Clerk>(lives_).Backoff({.min = absl::Seconds(1), .max = absl::Seconds(1), .jitter = 0})));
   Order(root, {1, 2});
@@ -142,7 +142,7 @@ TEST_F(UnhandledMailOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .dispositions = {0, 0, 0, 0, 0, 0, 0, 8}}));
 }
 
-TEST_F(UnhandledMailOfChildTest, EachSiblingHasItsOwn) {
+TEST_F(UnhandledMailOfChildTest, EachSiblingHasItsOwnUnhandledMail) {
   auto other = std::make_shared<Lives>();
   const SupervisorRef root = Spawn(OneForAll().Child("clerk", Of<Clerk>(lives_)).Child("other", Of<Clerk>(other)));
   Order(root, {1});
@@ -153,7 +153,7 @@ TEST_F(UnhandledMailOfChildTest, EachSiblingHasItsOwn) {
   EXPECT_THAT(other->notes, ElementsAre("102", "2"));
 }
 
-TEST_F(UnhandledMailOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
+TEST_F(UnhandledMailOfChildTest, AStoppedChildHasItsUnhandledMailWhenItIsStartedAgain) {
   const SupervisorRef root = Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1});
   ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
@@ -164,7 +164,7 @@ TEST_F(UnhandledMailOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
   EXPECT_THAT(lives_->notes, ElementsAre("101", "1"));
 }
 
-TEST_F(UnhandledMailOfChildTest, AChildThatDeclinesToStartLeavesItToTheNextLife) {
+TEST_F(UnhandledMailOfChildTest, AChildThatDeclinesToStartLeavesUnhandledMailToTheNextLife) {
   const SupervisorRef root = Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   lives_->declines = true;
@@ -214,7 +214,7 @@ TEST_F(UnhandledMailOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSu
   EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1);
 }
 
-TEST_F(UnhandledMailOfChildTest, AtTheEndOfTheSupervisorItIsDeadLetters) {
+TEST_F(UnhandledMailOfChildTest, UnhandledMailIsDeadLettersAtTheEndOfTheSupervisor) {
   const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   Fail(ClerkOf(root));
