@@ -352,7 +352,7 @@ void Node::Parts::Leave() {
 int Node::Parts::Drain(absl::Duration within) {
   return drain_.Once([this, within] {
     core_->BeginDrain();
-    drain_.LogBegin(within, core_->open_work());
+    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogBegin(within, core_->open_work());
     const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
     if (parent_lives) {
       link_.leaving(within);
@@ -363,7 +363,7 @@ int Node::Parts::Drain(absl::Duration within) {
     if (!parent_gone_.load(std::memory_order_acquire)) Leave();
     accepting_.store(false, std::memory_order_release);
     if (listener_ != nullptr) listener_->Stop();
-    drain_.LogEnd();
+    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogEnd();
     return in_order ? 0 : kFailedExitStatus;
   });
 }

@@ -100,6 +100,24 @@ void EndActors(ActorSystem& system, const std::vector<Pid>& actors);
 // Waits until at most so many actors are left.
 void AwaitActorsLeft(ActorSystem& system, int64_t actors_max);
 
+struct Measurement {
+  // Operations that the actors saw done.
+  int64_t count = 0;
+  double seconds = 0;
+  // Resident memory that was added; only of workloads that measure it.
+  int64_t bytes = 0;
+  // How long each operation took; only of workloads that do one at a time.
+  std::vector<absl::Duration> latencies;
+};
+
+// A workload, in workloads/lives.cc. Ends by shutting the system down.
+Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
+
+// Spawns, tells something of 8 or 80 bytes and sees ended so many actors,
+// `rounds` times; gives the resident memory after each round.
+template <size_t kBytes>
+std::vector<int64_t> ResidentAfterRounds(ActorSystem& system, int64_t actors, int rounds);
+
 }  // namespace understudy::bench
 
 #endif  // UNDERSTUDY_TESTS_BENCH_MEASURING_H_

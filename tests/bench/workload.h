@@ -23,16 +23,6 @@ inline constexpr int kProducers = 20;
 inline constexpr int kRingActors = 100;
 inline constexpr int kBigActors = 120;
 
-struct Measurement {
-  // Operations that the actors saw done.
-  int64_t count = 0;
-  double seconds = 0;
-  // Resident memory that was added; only of workloads that measure it.
-  int64_t bytes = 0;
-  // How long each operation took; only of workloads that do one at a time.
-  std::vector<absl::Duration> latencies;
-};
-
 struct Workload {
   absl::string_view name;
   // What is counted, in the singular.
@@ -69,13 +59,6 @@ Measurement RunRestart(ActorSystem& system, int64_t operations);
 Measurement RunRestartLatency(ActorSystem& system, int64_t operations);
 Measurement RunPool(ActorSystem& system, int64_t operations);
 Measurement RunPoolSharded(ActorSystem& system, int64_t operations);
-// Ends by shutting the system down.
-Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
-
-// Spawns, tells something of 8 or 80 bytes and sees ended so many actors,
-// `rounds` times; gives the resident memory after each round.
-template <size_t kBytes>
-std::vector<int64_t> ResidentAfterRounds(ActorSystem& system, int64_t actors, int rounds);
 
 }  // namespace understudy::bench
 

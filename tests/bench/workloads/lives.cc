@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "understudy/tests/bench/measuring.h"
 #include "understudy/tests/bench/resident_memory.h"
-#include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {
 namespace {
