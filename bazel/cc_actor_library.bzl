@@ -126,3 +126,6 @@ def cc_actor_library(name, deps, visibility = None, testonly = False, tags = [])
         visibility = visibility,
         deps = [":" + classes, ":" + messages],
     )
+
+# For actor_protocol_test.bzl.
+path_in_import = _path_in_import

@@ -1,0 +1,66 @@
+// PlacedProtocol: a Protocol, and where each part of it stands: in the .proto files, or in a baseline.
+// A value without threads. The parts of `protocol` must not be added to once an index or places are made.
+#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
+#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "understudy/tools/actor_protocol/protocol.pb.h"
+
+namespace understudy::actor_protocol {
+
+// A line of a file. Lines and columns count from 1; column 0 means the whole line.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+
+  // "auction.proto:12:3", or without what is 0.
+  std::string Text() const {
+    if (line == 0) return file;
+    return column == 0 ? absl::StrCat(file, ":", line) : absl::StrCat(file, ":", line, ":", column);
+  }
+  friend bool operator<(const Place& a, const Place& b) {
+    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+  }
+};
+
+struct PlacedProtocol {
+  Protocol protocol;
+  // By the parts of `protocol`: Service, Rpc, MessageType, Field, EnumType, EnumValue.
+  std::map<const google::protobuf::Message*, Place> places;
+  // Of a protocol that was read from .proto files: where each package is declared, and all messages and enums of the
+  // files, including those that the services do not use.
+  std::map<std::string, Place> packages;
+  std::set<std::string> defined;
+
+  // The part with that full name, or null.
+  const Service* FindService(absl::string_view name) const { return Find(protocol.service(), name); }
+  const MessageType* FindMessage(absl::string_view name) const { return Find(protocol.message(), name); }
+  const EnumType* FindEnum(absl::string_view name) const { return Find(protocol.enum_(), name); }
+
+  // Where `part` of `protocol` stands.
+  Place PlaceOf(const google::protobuf::Message& part) const {
+    const auto found = places.find(&part);
+    return found == places.end() ? Place() : found->second;
+  }
+
+ private:
+  template <class Parts>
+  static auto Find(const Parts& parts, absl::string_view name) -> decltype(&parts.Get(0)) {
+    for (const auto& part : parts) {
+      if (part.name() == name) return &part;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace understudy::actor_protocol
+
+#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
