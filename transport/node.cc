@@ -65,11 +65,6 @@
 #include "understudy/transport/tree/tree_watch.h"
 
 namespace understudy {
-namespace {
-
-constexpr int kFailedExitStatus = 1;
-
-}  // namespace
 
 class Node::Parts {
  public:
@@ -102,7 +97,8 @@ class Node::Parts {
     if (link_.ready != nullptr) link_.ready();
   }
   void RequestStop() { eventfd_write(stop_event_, 1); }
-  int Drain(absl::Duration within);
+  internal::NodeDrain& drain() { return drain_; }
+  int Drain(absl::Duration allowed);
   int RunUntilSignal(Pid tree);
   int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
@@ -112,6 +108,7 @@ class Node::Parts {
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions(Grants grants);
+  static constexpr int kFailedExitStatus = 1;
   bool is_tls() const { return options_.credentials.tls.has_value(); }
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
@@ -351,8 +348,8 @@ void Node::Parts::Leave() {
   }
 }
 
-int Node::Parts::Drain(absl::Duration within) {
-  return drain_.Once([this, within] {
+int Node::Parts::Drain(absl::Duration allowed) {
+  return drain_.Once(allowed, [this](absl::Duration within) {
     core_->BeginDrain();
     const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
     if (parent_lives) {
@@ -489,6 +486,8 @@ std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
 void Node::Ready() { parts_->Ready(); }
 void Node::RequestStop() { parts_->RequestStop(); }
+uint64_t Node::DrainFirst(DrainStep step) { return parts_->drain().AddFirst(std::move(step)); }
+void Node::ForgetDrainFirst(uint64_t id) { parts_->drain().RemoveFirst(id); }
 int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
 
 int Node::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {

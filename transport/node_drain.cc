@@ -1,5 +1,7 @@
 #include "understudy/transport/node_drain.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
 
 namespace understudy::internal {
 namespace {
@@ -26,7 +29,18 @@ void NodeDrain::AwaitShutDown() {
   if (shutting_down_.joinable()) shutting_down_.join();
 }
 
-int NodeDrain::Once(const std::function<int()>& drain) {
+uint64_t NodeDrain::AddFirst(std::function<void(absl::Duration)> step) {
+  absl::MutexLock lock(&first_mu_);
+  first_.emplace(++last_first_, std::move(step));
+  return last_first_;
+}
+
+void NodeDrain::RemoveFirst(uint64_t id) {
+  absl::MutexLock lock(&first_mu_);
+  first_.erase(id);
+}
+
+int NodeDrain::Once(absl::Duration within, const std::function<int(absl::Duration)>& drain) {
   {
     absl::MutexLock lock(&mu_);
     if (std::exchange(has_begun_, true)) {
@@ -34,7 +48,13 @@ int NodeDrain::Once(const std::function<int()>& drain) {
       return *status_;
     }
   }
-  const int status = drain();
+  const MonotonicTime began = Clock::Real().Now();
+  const auto elapsed = [began] { return Clock::Real().Now() - began; };
+  {
+    absl::MutexLock lock(&first_mu_);
+    for (const auto& [id, step] : first_) step(std::max(absl::ZeroDuration(), within / 2 - elapsed()));
+  }
+  const int status = drain(std::max(absl::ZeroDuration(), within - elapsed()));
   absl::MutexLock lock(&mu_);
   status_ = status;
   return status;
