@@ -98,7 +98,8 @@ class Node::Parts {
     if (link_.ready != nullptr) link_.ready();
   }
   void RequestStop() { eventfd_write(stop_event_, 1); }
-  int Drain(absl::Duration within);
+  internal::NodeDrain& drain() { return drain_; }
+  int Drain(absl::Duration allowed);
   int RunUntilSignal(Pid tree);
   int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
@@ -110,6 +111,7 @@ class Node::Parts {
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions(Grants grants);
+  static constexpr int kFailedExitStatus = 1;
   bool is_tls() const { return options_.credentials.tls.has_value(); }
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
@@ -349,8 +351,8 @@ void Node::Parts::Leave() {
   }
 }
 
-int Node::Parts::Drain(absl::Duration within) {
-  return drain_.Once([this, within] {
+int Node::Parts::Drain(absl::Duration allowed) {
+  return drain_.Once(allowed, [this](absl::Duration within) {
     core_->BeginDrain();
     if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogBegin(within, core_->open_work());
     const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
@@ -370,12 +372,10 @@ int Node::Parts::Drain(absl::Duration within) {
 
 void Node::Parts::TreeEnded(const ExitReason& reason) {
   if (reason.is_abnormal()) {
-    {
-      absl::MutexLock lock(&tree_mu_);
-      tree_failed_ = reason;
-    }
     system_.log().Write(LogSeverity::kError,
                         absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
+    absl::MutexLock lock(&tree_mu_);
+    tree_failed_ = reason;
   }
   RequestStop();
 }
@@ -385,13 +385,11 @@ int Node::Parts::Run(const std::function<void()>& begin) {
   begin();
   std::array<pollfd, 2> wait = {{{.fd = stop_event_, .events = POLLIN, .revents = 0},
                                  {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
-  while (poll(wait.data(), wait.size(), -1) <= 0) {
-  }
-  absl::optional<ExitReason> tree_failed;
-  {
+  while (poll(wait.data(), wait.size(), -1) <= 0) continue;
+  const absl::optional<ExitReason> tree_failed = [this] {
     absl::MutexLock lock(&tree_mu_);
-    tree_failed = tree_failed_;
-  }
+    return tree_failed_;
+  }();
   const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
   const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
   if (tree_failed.has_value()) ReportEnd(*tree_failed, /*in_order=*/status == 0);
@@ -489,6 +487,8 @@ std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
 void Node::Ready() { parts_->Ready(); }
 void Node::RequestStop() { parts_->RequestStop(); }
+uint64_t Node::DrainFirst(DrainStep step) { return parts_->drain().AddFirst(std::move(step)); }
+void Node::ForgetDrainFirst(uint64_t id) { parts_->drain().RemoveFirst(id); }
 int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
 
 int Node::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {

@@ -27,6 +27,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_NODE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -151,7 +152,15 @@ class Node {
   // thread and in an actor's turn.
   void RequestStop();
 
-  // Ends the system's actors and leaves, in this order:
+  using DrainStep = std::function<void(absl::Duration within)>;
+  // Makes Drain call `step` before all else, with half of its `within` less what earlier steps took. The actors have
+  // the time that is left. For what takes calls from outside the cluster, such as a Gateway
+  // (GatewayOptions::drain_with). `step` runs on the thread of Drain. Returns an id for ForgetDrainFirst.
+  uint64_t DrainFirst(DrainStep step);
+  // The step is not running when this returns, and does not run later. Must not be called by a step.
+  void ForgetDrainFirst(uint64_t id);
+
+  // Runs the steps of DrainFirst, ends the system's actors and leaves, in this order:
   //  1. New asks of peers and new names are refused with Stopping. Tells, signals,
   //     this node's own asks and the asks under way go on.
   //  2. The actors stop in order and have `within` for it (ActorSystem::Shutdown).

@@ -1,6 +1,7 @@
 #include "understudy/transport/node_drain.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,7 +33,18 @@ void NodeDrain::AwaitShutDown() {
   if (shutting_down_.joinable()) shutting_down_.join();
 }
 
-int NodeDrain::Once(const std::function<int()>& drain) {
+uint64_t NodeDrain::AddFirst(std::function<void(absl::Duration)> step) {
+  absl::MutexLock lock(&first_mu_);
+  first_.emplace(++last_first_, std::move(step));
+  return last_first_;
+}
+
+void NodeDrain::RemoveFirst(uint64_t id) {
+  absl::MutexLock lock(&first_mu_);
+  first_.erase(id);
+}
+
+int NodeDrain::Once(absl::Duration within, const std::function<int(absl::Duration)>& drain) {
   {
     absl::MutexLock lock(&mu_);
     if (std::exchange(has_begun_, true)) {
@@ -40,7 +52,17 @@ int NodeDrain::Once(const std::function<int()>& drain) {
       return *status_;
     }
   }
-  const int status = drain();
+  absl::Duration left = std::max(within, absl::ZeroDuration());
+  {
+    const MonotonicTime began = Clock::Real().Now();
+    const auto elapsed = [began] { return Clock::Real().Now() - began; };
+    absl::MutexLock lock(&first_mu_);
+    for (const auto& [id, step] : first_) {
+      step(std::max(absl::ZeroDuration(), within / 2 - elapsed()));
+      left = std::max(absl::ZeroDuration(), within - elapsed());
+    }
+  }
+  const int status = drain(left);
   absl::MutexLock lock(&mu_);
   status_ = status;
   return status;

@@ -6,7 +6,9 @@
 #define UNDERSTUDY_TRANSPORT_NODE_DRAIN_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
@@ -30,9 +32,14 @@ class NodeDrain {
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
 
-  // The first call runs `drain`; any other waits until that call has returned. All
-  // return what `drain` returned.
-  int Once(const std::function<int()>& drain);
+  // See Node::DrainFirst and Node::ForgetDrainFirst.
+  uint64_t AddFirst(std::function<void(absl::Duration within)> step);
+  void RemoveFirst(uint64_t id);
+
+  // The first call runs the steps that AddFirst added, then `drain` with the time that is
+  // left of `within`; any other call waits until that call has returned. All return what
+  // `drain` returned.
+  int Once(absl::Duration within, const std::function<int(absl::Duration left)>& drain);
 
   // Runs ActorSystem::Shutdown(within) on a thread of its own, because it does not return
   // while a handler does not. Returns its result, or false if it has not returned
@@ -62,6 +69,9 @@ class NodeDrain {
   absl::Duration within_;
   absl::Duration took_;  // for ShutDown
   bool in_order_ = true;
+  absl::Mutex first_mu_;  // held while a step runs
+  uint64_t last_first_ ABSL_GUARDED_BY(first_mu_) = 0;
+  std::map<uint64_t, std::function<void(absl::Duration)>> first_ ABSL_GUARDED_BY(first_mu_);
   std::thread shutting_down_;  // started by ShutDown, joined by AwaitShutDown
   std::atomic<bool> is_stuck_{false};
 };

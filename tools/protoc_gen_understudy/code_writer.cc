@@ -175,10 +175,23 @@ std::string CodeWriter::RefClass(const Service& service) const {
 
   // What an actor must have so that a lookup of its name gives this ref.
   static std::vector<$0::MailboxSignature> Mailboxes();
-};
+
 )",
           library_, service.ref));
-  return text;
+  return absl::StrCat(text, RpcVisitor(service), "};\n");
+}
+
+std::string CodeWriter::RpcVisitor(const Service& service) const {
+  std::string text =
+      "  // Calls visit(name, channel) for each rpc: its name, and the function of this class that returns its "
+      "channel.\n"
+      "  template <class Visit>\n";
+  if (service.rpcs.empty()) return absl::StrCat(text, "  static void ForEachRpc(Visit /*visit*/) {}\n");
+  absl::StrAppend(&text, "  static void ForEachRpc(Visit visit) {\n");
+  for (const Rpc& rpc : service.rpcs) {
+    absl::StrAppend(&text, "    visit(\"", rpc.method->name(), "\", &", service.ref, "::", rpc.member, ");\n");
+  }
+  return absl::StrCat(text, "  }\n");
 }
 
 std::string CodeWriter::ChannelFunction(const Service& service, const Rpc& rpc) const {

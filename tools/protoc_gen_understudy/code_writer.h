@@ -27,6 +27,8 @@ class CodeWriter {
   std::string OptionalMailbox(const Service& service, const Rpc& rpc) const;
   std::string Mailbox(const Rpc& rpc) const;
   std::string ChannelFunction(const Service& service, const Rpc& rpc) const;
+  // The ref's static function that visits all rpcs.
+  std::string RpcVisitor(const Service& service) const;
   std::string RefFunctions(const Service& service) const;
   // `code` within the file's namespace.
   std::string InNamespace(absl::string_view code) const;

@@ -34,9 +34,9 @@ constexpr absl::string_view kReservedMembers[] = {
 };
 
 constexpr absl::string_view kClassScopeNames[] = {
-    "Actor",           "ActorType", "After", "At",         "Become",    "Drop",      "Every",    "Fail",
-    "ForEach",         "FromProto", "Idle",  "MakeClause", "MakeTimer", "Mailboxes", "On",       "OnExit",
-    "OptionalChannel", "Receive",   "Ref",   "Refuse",     "Start",     "ToProto",   "kService",
+    "Actor",   "ActorType",       "After",     "At",   "Become",     "Drop",      "Every",     "Fail",
+    "ForEach", "ForEachRpc",      "FromProto", "Idle", "MakeClause", "MakeTimer", "Mailboxes", "On",
+    "OnExit",  "OptionalChannel", "Receive",   "Ref",  "Refuse",     "Start",     "ToProto",   "kService",
 };
 
 template <size_t N>

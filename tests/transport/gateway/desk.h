@@ -1,0 +1,88 @@
+// DeskKeeper: the actor behind desk.proto.
+#ifndef UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_DESK_H_
+#define UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_DESK_H_
+
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "google/protobuf/empty.pb.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/ref.h"
+#include "understudy/tests/transport/gateway/desk.actor.h"
+#include "understudy/tests/transport/gateway/desk.pb.h"
+
+namespace understudy {
+
+// What a test waits for: the first of each.
+struct DeskEvents {
+  absl::Notification waits;      // a call of Wait has reached the desk
+  absl::Notification cancelled;  // it was cancelled there
+  absl::Notification expired;    // its deadline passed there
+};
+
+// Takes asks and does not answer them.
+class Silence final : public Actor {
+ public:
+  Mailbox<"ask", Call<int, int>> ask{this};
+  StartResult Start() override { return silent_; }
+
+ private:
+  void Keep(int, Replier<int> replier) { kept_.push_back(std::move(replier)); }
+
+  std::vector<Replier<int>> kept_;
+  Behavior silent_{"silent", On(ask, &Silence::Keep)};
+};
+
+class DeskKeeper final : public desk::DeskActor {
+ public:
+  explicit DeskKeeper(DeskEvents* events) : events_(*events) {}
+
+ private:
+  StartResult Start() override {
+    silence_ = context().Spawn<Silence>();
+    return open_;
+  }
+
+  desk::Text Echo(const desk::Text& request) { return request; }
+  void Note(const desk::Text&) {}
+  google::protobuf::Empty Open(const desk::OpenRequest& request) {
+    Become(request.is_open() ? open_ : closed_);
+    return {};
+  }
+  Task<absl::StatusOr<desk::Text>> Wait(const desk::Text& request) {
+    auto asked = silence_[&Silence::ask].Ask(0, absl::Hours(1));
+    NotifyOnce(events_.waits);
+    const absl::StatusOr<int> answer = co_await asked;
+    if (understudy::IsCancelled(answer.status())) NotifyOnce(events_.cancelled);
+    if (IsExpired(answer.status())) NotifyOnce(events_.expired);
+    if (!answer.ok()) co_return answer.status();
+    co_return request;
+  }
+  absl::Status Provoke(const desk::Provocation& request, Replier<desk::Text> replier) {
+    if (request.crash()) return Fail(absl::DataLossError("the desk broke"));
+    if (!request.drop()) replier.Reply(absl::Status(static_cast<absl::StatusCode>(request.code()), request.text()));
+    return absl::OkStatus();
+  }
+  static void NotifyOnce(absl::Notification& event) {
+    if (!event.HasBeenNotified()) event.Notify();
+  }
+
+  DeskEvents& events_;
+  understudy::Ref<Silence> silence_;  // Ref alone is DeskRef here
+  Behavior open_{"open",
+                 On(echo, &DeskKeeper::Echo),
+                 On(note, &DeskKeeper::Note),
+                 On(open, &DeskKeeper::Open),
+                 On(wait, &DeskKeeper::Wait).Interleaved(),
+                 On(provoke, &DeskKeeper::Provoke)};
+  Behavior closed_{"closed", On(echo, &DeskKeeper::Echo), On(open, &DeskKeeper::Open)};
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_DESK_H_

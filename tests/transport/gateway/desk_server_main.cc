@@ -1,0 +1,37 @@
+// Serves a desk by a gateway: prints the gateway's address, and ends when its standard input does.
+//
+// On SIGTERM it drains as a program with a node does: the gateway first, then the tree.
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/tests/transport/gateway/desk.actor.h"
+#include "understudy/tests/transport/gateway/desk.h"
+#include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/gateway.h"
+#include "understudy/transport/node.h"
+
+int main() {
+  using namespace understudy;
+  DeskEvents events;
+  ActorSystem system({.name = "desk"});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  if (!node.ok()) return 2;
+  absl::StatusOr<std::unique_ptr<Gateway>> gateway =
+      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .drain_with = node->get()});
+  if (!gateway.ok()) return 2;
+  std::cout << (*gateway)->addresses()[0] << std::endl;
+  std::thread input([&] {
+    while (std::getchar() != EOF) {
+    }
+    (*node)->RequestStop();
+  });
+  input.detach();
+  return (*node)->RunTree(OneForOne().Child(
+      "desk", Of<DeskKeeper>(&events).RegisteredAs("desk").Backoff({.min = absl::Hours(1), .max = absl::Hours(1)})));
+}

@@ -1,0 +1,150 @@
+// grpc.health.v1.Health of a gateway, as a client with the public health.proto sees it.
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/supervision/supervisor.h"
+#include "understudy/tests/transport/gateway/desk.actor.h"
+#include "understudy/tests/transport/gateway/front.h"
+#include "understudy/tests/transport/gateway/health.grpc.pb.h"
+#include "understudy/tests/transport/gateway/health.pb.h"
+#include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/gateway_limits.h"
+
+namespace understudy {
+namespace {
+
+using grpc::health::v1::Health;
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using ::testing::HasSubstr;
+
+HealthCheckRequest Of(const std::string& service) {
+  HealthCheckRequest request;
+  request.set_service(service);
+  return request;
+}
+
+class HealthTest : public ::testing::Test {
+ protected:
+  grpc::Status Check(const std::string& service, HealthCheckResponse* reply) {
+    grpc::ClientContext context;
+    return health_->Check(&context, Of(service), reply);
+  }
+  HealthCheckResponse::ServingStatus StatusOf(const std::string& service) {
+    HealthCheckResponse reply;
+    const grpc::Status status = Check(service, &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return reply.status();
+  }
+  void TerminateDesk() {
+    ASSERT_TRUE(front_.system.Ask(front_.tree.terminate_child(), TerminateChild{.id = "desk"}, kWithin).ok());
+  }
+  void RestartDesk() {
+    ASSERT_TRUE(front_.system.Ask(front_.tree.restart_child(), RestartChild{.id = "desk"}, kWithin).ok());
+  }
+
+  Front front_{{.exports = {Export<desk::DeskRef>("desk"), Export<desk::AtticRef>("attic")}}};
+  const std::unique_ptr<Health::Stub> health_ = Health::NewStub(front_.channel);
+};
+
+TEST_F(HealthTest, AServiceIsKnownByItsNameAndByItsActorsAndServesWhileAnActorHasTheName) {
+  for (const char* name : {"desk.Desk", "desk"}) EXPECT_EQ(StatusOf(name), HealthCheckResponse::SERVING) << name;
+  for (const char* name : {"desk.Attic", "attic"}) EXPECT_EQ(StatusOf(name), HealthCheckResponse::NOT_SERVING) << name;
+  EXPECT_EQ(StatusOf(""), HealthCheckResponse::SERVING);
+  HealthCheckResponse reply;
+  const grpc::Status unknown = Check("desk.Cellar", &reply);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("desk.Cellar"));
+}
+
+TEST_F(HealthTest, AServiceDoesNotServeWhileItsActorIsDownAndWillBeRestarted) {
+  front_.Crash();  // the first restart is immediate, the second waits an hour
+  while (front_.Crash().error_code() == grpc::StatusCode::UNAVAILABLE) {
+  }
+  EXPECT_EQ(front_.EchoStatus().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(StatusOf("desk.Desk"), HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(StatusOf(""), HealthCheckResponse::SERVING);
+  TerminateDesk();
+  RestartDesk();
+  EXPECT_EQ(StatusOf("desk.Desk"), HealthCheckResponse::SERVING);
+}
+
+TEST_F(HealthTest, WatchTellsEachChange) {
+  grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, Of("desk.Desk"));
+  HealthCheckResponse reply;
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVING);
+  TerminateDesk();
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::NOT_SERVING);
+  RestartDesk();
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVING);
+  context.TryCancel();
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(HealthTest, WatchOfAnUnknownServiceStaysAndSaysSo) {
+  grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, Of("desk.Cellar"));
+  HealthCheckResponse reply;
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVICE_UNKNOWN);
+  context.TryCancel();
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(HealthTest, ADrainFirstTellsThoseWhoWatchAndCallsUnderWayGoOn) {
+  WaitingCall call(front_);
+  grpc::ClientContext context;
+  const auto watch = health_->Watch(&context, Of(""));
+  HealthCheckResponse reply;
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVING);
+  std::thread draining([&] { EXPECT_TRUE(front_.gateway->Drain(absl::Minutes(10))); });
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::NOT_SERVING);
+  EXPECT_FALSE(watch->Read(&reply));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_FALSE(front_.events.cancelled.HasBeenNotified());
+  call.context.TryCancel();
+  draining.join();
+}
+
+TEST_F(HealthTest, CallsOfWatchAreBounded) {
+  // More than one connection allows at once.
+  std::vector<std::unique_ptr<Health::Stub>> stubs;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<HealthCheckResponse>>> watches;
+  HealthCheckResponse reply;
+  for (size_t i = 0; i < limits::kHealthWatchesMax; ++i) {
+    if (i % 64 == 0) {
+      grpc::ChannelArguments own;
+      own.SetInt("test.connection", static_cast<int>(i));  // channels with equal arguments share a connection
+      stubs.push_back(Health::NewStub(
+          grpc::CreateCustomChannel(front_.gateway->addresses()[0], grpc::InsecureChannelCredentials(), own)));
+    }
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    watches.push_back(stubs.back()->Watch(contexts.back().get(), Of("")));
+    ASSERT_TRUE(watches.back()->Read(&reply)) << i;
+  }
+  grpc::ClientContext context;
+  const auto refused = health_->Watch(&context, Of(""));
+  EXPECT_FALSE(refused->Read(&reply));
+  EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const auto& each : contexts) each->TryCancel();
+  for (const auto& watch : watches) EXPECT_FALSE(watch->Finish().ok());
+}
+
+}  // namespace
+}  // namespace understudy

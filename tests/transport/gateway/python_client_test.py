@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""A plain gRPC client in Python calls a gateway: without generated code, and without any of ours.
+
+Needs python3-grpcio, so the target is manual: .ci/long python installs it.
+"""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import grpc
+
+SERVER = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"], "tests/transport/gateway/desk_server")
+WITHIN = 60
+
+
+def field(number, payload):
+    """A length-delimited protobuf field of fewer than 128 bytes."""
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+def number(number, value):
+    """A varint protobuf field with a value below 128."""
+    return bytes([number << 3, value])
+
+
+def text(value):
+    """desk.Text"""
+    return field(1, value.encode())
+
+
+class PythonClientTest(unittest.TestCase):
+    def setUp(self):
+        self.server = subprocess.Popen([SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.channel = grpc.insecure_channel(self.server.stdout.readline().strip())
+        # The desk may still be starting.
+        while self.health("desk.Desk") != 1:
+            pass
+
+    def tearDown(self):
+        self.channel.close()
+        self.server.stdin.close()
+        self.assertEqual(self.server.wait(WITHIN), 0)
+        self.server.stdout.close()
+
+    def call(self, method, request, **options):
+        return self.channel.unary_unary(method)(request, timeout=options.pop("timeout", WITHIN), **options)
+
+    def error(self, method, request, **options):
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.call(method, request, **options)
+        return raised.exception
+
+    def health(self, service):
+        """The number of the ServingStatus."""
+        reply = self.call("/grpc.health.v1.Health/Check", field(1, service.encode()) if service else b"")
+        self.assertEqual(reply[:1], b"\x08")
+        return reply[1]
+
+    def reason(self, error):
+        """What grpc-status-details-bin says."""
+        details = dict(error.trailing_metadata())["grpc-status-details-bin"]
+        self.assertIn(b"type.googleapis.com/google.rpc.ErrorInfo", details)
+        self.assertIn(b"understudy", details)
+        return details
+
+    def test_a_unary_call_is_answered(self):
+        self.assertEqual(self.call("/desk.Desk/Echo", text("hello")), text("hello"))
+
+    def test_a_cast_is_answered_until_the_mailbox_is_full(self):
+        self.assertEqual(self.call("/desk.Desk/Open", b""), b"")  # is_open = false
+        self.assertEqual(self.call("/desk.Desk/Note", text("one")), b"")
+        self.assertEqual(self.call("/desk.Desk/Note", text("two")), b"")
+        full = self.error("/desk.Desk/Note", text("three"))
+        self.assertEqual(full.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertIn(b"FULL", self.reason(full))
+
+    def test_a_deadline_ends_the_call(self):
+        late = self.error("/desk.Desk/Wait", text("late"), timeout=0.2)
+        self.assertEqual(late.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
+
+    def test_a_cancelled_call_ends_and_the_gateway_goes_on(self):
+        call = self.channel.unary_unary("/desk.Desk/Wait").future(text("never"), timeout=WITHIN)
+        call.cancel()
+        self.assertEqual(call.code(), grpc.StatusCode.CANCELLED)
+        self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
+
+    def test_errors_are_statuses(self):
+        provoke = "/desk.Desk/Provoke"
+        mine = self.error(provoke, number(1, 9) + field(2, b"closed"))
+        self.assertEqual((mine.code(), mine.details()), (grpc.StatusCode.FAILED_PRECONDITION, "closed"))
+        dropped = self.error(provoke, number(4, 1))
+        self.assertEqual(dropped.code(), grpc.StatusCode.INTERNAL)
+        self.assertIn(b"UNANSWERED", self.reason(dropped))
+        optional = self.error("/desk.Desk/Extra", b"")
+        self.assertEqual(optional.code(), grpc.StatusCode.UNIMPLEMENTED)
+        self.assertIn(b"NO_MAILBOX", self.reason(optional))
+        self.assertEqual(self.error("/desk.Desk/Burn", b"").code(), grpc.StatusCode.UNIMPLEMENTED)
+        self.assertEqual(self.error("/desk.Desk/Echo", b"\x0a\xff").code(), grpc.StatusCode.INTERNAL)
+
+    def test_health_follows_the_actor_and_its_supervisor(self):
+        crash = number(3, 1)
+        self.assertEqual(self.error("/desk.Desk/Provoke", crash).code(), grpc.StatusCode.ABORTED)
+        # The first restart is immediate, the second one waits an hour.
+        while self.error("/desk.Desk/Provoke", crash).code() == grpc.StatusCode.UNAVAILABLE:
+            pass
+        down = self.error("/desk.Desk/Echo", text("down"))
+        self.assertEqual(down.code(), grpc.StatusCode.UNAVAILABLE)
+        self.assertIn(b"RESTARTING", self.reason(down))
+        self.assertEqual(self.health("desk.Desk"), 2)
+        self.assertEqual(self.health(""), 1)
+
+    def test_sigterm_drains(self):
+        watch = self.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
+        self.assertEqual(next(watch), b"\x08\x01")
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(next(watch), b"\x08\x02")
+        self.assertEqual(self.server.wait(WITHIN), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+// Export: an actor as the gRPC service that its .proto file declares (GatewayOptions::exports).
+//
+//   Export<AuctionRef>("auction/lot-1")                                  // every client may call it
+//   Export<AdminRef>("auction/admin").ForClients({"ops.example"})        // these alone; the gateway needs TLS
+//
+// `AuctionRef` is the ref class that cc_actor_library generates for `service Auction`. The actor is found by its name
+// at each call, because a restarted actor has a new ref. It is a name of this node (RegisteredAs) or of the cluster
+// (PublishedAs), whose owner may be on another node.
+//
+// Values; any thread.
+#ifndef UNDERSTUDY_TRANSPORT_GATEWAY_EXPORTED_SERVICE_H_
+#define UNDERSTUDY_TRANSPORT_GATEWAY_EXPORTED_SERVICE_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/ask_handle.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/message_bytes.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+namespace internal {
+
+// A client's call that waits for its outcome.
+class ClientCall {
+ public:
+  // Ends the call with the bytes of its reply, or an error. Called exactly once, on any thread. Does not block.
+  virtual void End(absl::StatusOr<std::string> reply) = 0;
+
+ protected:
+  ~ClientCall() = default;
+};
+
+// One rpc of an exported service.
+struct ExportedRpc {
+  // Parses `request`, of at most INT_MAX bytes, and sends it to the actor `to`. Calls call->End, perhaps before it
+  // returns. Returns the handle that cancels the ask, if there is one. On a plain thread.
+  using Begin = std::function<AskHandle(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
+                                        ClientCall* call)>;
+  std::string name;  // such as "MakeOffer"
+  Begin begin;
+};
+
+// The code is gRPC's own for a request that cannot be parsed.
+template <WireMessage M>
+absl::StatusOr<M> ParseRequest(absl::string_view bytes) {
+  absl::StatusOr<M> request = M();
+  if (request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return request;
+  return absl::InternalError(
+      absl::StrCat("the request of ", bytes.size(), " bytes is not a valid ", TypeOf<M>().name()));
+}
+
+template <WireMessage M>
+absl::StatusOr<std::string> SerializeReply(absl::StatusOr<M> reply) {
+  if (!reply.ok()) return std::move(reply).status();
+  std::string bytes;
+  if (reply->SerializeToString(&bytes)) return bytes;
+  return absl::InternalError(absl::StrCat("the actor's reply is not a complete ", TypeOf<M>().name()));
+}
+
+template <class R, class Request, class Reply>
+ExportedRpc::Begin BeginCall(Channel<Call<Request, Reply>> (R::*channel)() const) {
+  return [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout, ClientCall* call) {
+    absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
+    if (!request.ok()) {
+      call->End(std::move(request).status());
+      return AskHandle();
+    }
+    return system.Ask((R(to).*channel)(), *std::move(request), timeout,
+                      [call](absl::StatusOr<Reply> reply) { call->End(SerializeReply(std::move(reply))); });
+  };
+}
+
+// A cast: the client is answered when the mailbox has accepted the message. google.protobuf.Empty has no bytes.
+template <class R, class Message>
+ExportedRpc::Begin BeginCall(Channel<Message> (R::*channel)() const) {
+  return [channel](ActorSystem&, Pid to, absl::string_view bytes, absl::Duration, ClientCall* call) {
+    absl::StatusOr<Message> message = ParseRequest<Message>(bytes);
+    absl::Status sent = message.status();
+    if (sent.ok()) sent = (R(to).*channel)().Send(*std::move(message));
+    if (sent.ok()) {
+      call->End(std::string());
+    } else {
+      call->End(std::move(sent));
+    }
+    return AskHandle();
+  };
+}
+
+}  // namespace internal
+
+class ExportedService {
+ public:
+  // Prefer Export.
+  ExportedService(std::string service, std::string actor, std::vector<internal::ExportedRpc> rpcs)
+      : service_(std::move(service)), actor_(std::move(actor)), rpcs_(std::move(rpcs)) {}
+
+  // Lets only those clients call the service whose certificate has one of `names` among its subject alternative names
+  // (DNS names, URIs, e-mail and IP addresses, compared byte for byte). Others get PERMISSION_DENIED. An empty list
+  // lets nobody.
+  ExportedService ForClients(std::vector<std::string> names) && {
+    clients_ = std::move(names);
+    return std::move(*this);
+  }
+
+  // The full name of the .proto service, such as "auction.Auction".
+  const std::string& service() const { return service_; }
+  // The name of the actor.
+  const std::string& actor() const { return actor_; }
+  const std::vector<internal::ExportedRpc>& rpcs() const { return rpcs_; }
+  // The clients that may call the service; none if all may.
+  const absl::optional<std::vector<std::string>>& clients() const { return clients_; }
+
+ private:
+  std::string service_;
+  std::string actor_;
+  std::vector<internal::ExportedRpc> rpcs_;
+  absl::optional<std::vector<std::string>> clients_;
+};
+
+// Exports the actor with that name, which must have the mailboxes of R's service: a call of an rpc whose mailbox the
+// actor lacks is answered UNIMPLEMENTED.
+template <class R>
+[[nodiscard]] ExportedService Export(std::string actor) {
+  std::vector<internal::ExportedRpc> rpcs;
+  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) {
+    rpcs.push_back({.name = std::string(name), .begin = internal::BeginCall<R>(channel)});
+  });
+  return ExportedService(std::string(R::ActorType::kService), std::move(actor), std::move(rpcs));
+}
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_GATEWAY_EXPORTED_SERVICE_H_

@@ -1,0 +1,116 @@
+// Gateway: serves actors as plain gRPC services, to clients that know nothing of Understudy.
+//
+//   ActorSystem system;
+//   SupervisorRef tree = system.Spawn(OneForOne().Child("lot", Of<EnglishAuction>(…).RegisteredAs("auction/lot-1")));
+//   absl::StatusOr<std::unique_ptr<Gateway>> gateway = Gateway::Start(system, {
+//       .listen = {"127.0.0.1:8080"},
+//       .exports = {Export<AuctionRef>("auction/lot-1")},      // auction.proto's `service Auction`
+//   });
+//
+// A client calls /auction.Auction/MakeOffer as of any gRPC server. Each unary rpc is an ask of the actor's mailbox, and
+// the client's deadline is the ask's; a client that cancels its call, or whose connection ends, cancels the ask. An rpc
+// with `option (understudy.cast)` is answered OK when the mailbox has accepted the message.
+//
+// Errors: the code of the absl::Status is that of the call's status, and the text its message. An error of the library
+// (error.h) has its kind in the status details (grpc-status-details-bin), as a google.rpc.ErrorInfo with the domain
+// "understudy" and a reason such as "FULL" or "CALLEE_EXITED". A request that cannot be parsed is INTERNAL, as in
+// gRPC's own servers, and does not reach the actor. An unknown service or method is UNIMPLEMENTED.
+// Health: the gateway serves grpc.health.v1.Health, Check and Watch. A service is known there by its own name
+// ("auction.Auction") and by the actor's, and is SERVING while an actor has the name: not while the actor is down and
+// will be restarted. The empty name is the whole gateway, SERVING until it drains.
+// Bounds: those of GatewayOptions; beyond them a call is answered RESOURCE_EXHAUSTED. A call that waits counts as an
+// actor of the system (ActorSystem::Ask).
+// Security: off loopback a gateway requires TLS, and then each client needs a certificate that the CA has signed;
+// ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
+// Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
+// gateway; they parse requests, and neither wait for actors nor run handlers.
+// Lifetime: the gateway must be destroyed before its system, and before the node of GatewayOptions::drain_with.
+#ifndef UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
+#define UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/node.h"
+
+namespace understudy {
+
+struct GatewayOptions {
+  // The TCP addresses at which clients connect. Port 0 means a free port. A node of the same system has addresses of
+  // its own.
+  std::vector<std::string> listen = {"127.0.0.1:0"};
+  // As a node's (credentials.h). With TLS every client has to have a certificate.
+  Credentials credentials;
+  // The actors that clients may call: each service at most once.
+  std::vector<ExportedService> exports;
+  // If not null, this node's Drain, and so its RunTree on SIGTERM, drains the gateway first.
+  Node* drain_with = nullptr;
+  // The timeout of a call whose client has set no deadline.
+  absl::Duration default_timeout = absl::Seconds(30);
+  // The time that calls under way have when the gateway is destroyed.
+  absl::Duration drain_within = absl::Seconds(5);
+  // Calls of all clients that are under way at once.
+  int calls_max = 10'000;
+  // Calls under way on one connection; further ones wait at the client.
+  int calls_per_connection_max = 100;
+  // Connections of all clients. Those without a call yet are also bounded in their number, their rate and their time
+  // (connection_gate.h).
+  int connections_max = 1024;
+  // The bytes of one request.
+  size_t request_bytes_max = size_t{4} << 20;
+  // The bytes of all requests whose calls are under way.
+  size_t requests_bytes_max = size_t{64} << 20;
+};
+
+struct GatewayCounters {
+  int64_t calls = 0;    // calls of exported services that were admitted
+  int64_t refused = 0;  // calls beyond calls_max or requests_bytes_max
+  // Gauges.
+  int64_t under_way = 0;
+  int connections = 0;
+  int connections_without_call = 0;  // those on which no call has begun yet
+};
+
+class Gateway {
+ public:
+  // Starts a gateway for `system`. InvalidArgument: nothing is exported, a service is exported twice, an actor's name
+  // or a number is invalid, an address is malformed or of a Unix socket, or a TLS file is unusable. FailedPrecondition:
+  // an address needs TLS, or ForClients does. AlreadyExists, Unavailable: the gateway cannot listen on an address. The
+  // actors need not have started.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Gateway>> Start(ActorSystem& system, GatewayOptions options);
+
+  // Drains with GatewayOptions::drain_within, unless the gateway is drained already.
+  ~Gateway();
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+
+  // The addresses at which the gateway listens, in the order of GatewayOptions::listen, with the actual ports.
+  const std::vector<std::string>& addresses() const;
+  GatewayCounters counters() const;
+
+  // Ends the gateway, in this order:
+  //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end.
+  //  2. No connection and no call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
+  //  3. The calls under way end. Those that are left after `within` are cancelled.
+  // Returns true if none had to be cancelled. The first call drains; others, at the same time or later, wait for it and
+  // return the same. Drain the gateway before the system's Shutdown, so that calls under way find their actors.
+  bool Drain(absl::Duration within);
+
+ private:
+  class Parts;
+  explicit Gateway(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_

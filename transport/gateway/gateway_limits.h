@@ -1,0 +1,34 @@
+// Bounds of a gateway that no option changes, each with its reason.
+#ifndef UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_LIMITS_H_
+#define UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_LIMITS_H_
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+namespace understudy::limits {
+
+// The text of an error that a client is told; a longer one is cut. gRPC's clients take 8 KiB of metadata in all, a byte
+// of the text may take three bytes there, and the text is told a second time in the error's details.
+inline constexpr size_t kStatusMessageBytesMax = 1024;
+
+// Calls of grpc.health.v1.Health/Watch at once, of all clients. Each keeps about a kilobyte, and one client needs one
+// for each service that it calls.
+inline constexpr size_t kHealthWatchesMax = 1024;
+
+// How long a client's connection may be open before its first call begins. Longer than a client needs that connects
+// when it starts and calls soon.
+inline constexpr absl::Duration kFirstCallWithin = absl::Minutes(1);
+
+// A connection on which nothing has come for this long is asked for a sign of life, and ended if it gives none for 20 s
+// (gRPC's default), so that clients whose machines have gone do not use up connections_max.
+inline constexpr absl::Duration kKeepaliveAfter = absl::Minutes(1);
+
+// What gRPC keeps for a call and for a connection besides the bytes of requests: enough that the quota of a gateway's
+// server is not used up by clients that are within the bounds of GatewayOptions.
+inline constexpr size_t kMemoryPerCallBytes = size_t{16} << 10;
+inline constexpr size_t kMemoryPerConnectionBytes = size_t{128} << 10;
+
+}  // namespace understudy::limits
+
+#endif  // UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_LIMITS_H_

@@ -1,0 +1,222 @@
+#include "understudy/transport/gateway/health_service.h"
+
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/slice.h>
+#include <grpcpp/support/status.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/registry.h"
+#include "understudy/proto/gateway.pb.h"
+#include "understudy/transport/gateway/gateway_limits.h"
+#include "understudy/transport/gateway/service_host.h"
+#include "understudy/transport/sockets/thread.h"
+
+namespace understudy::internal {
+namespace {
+
+using Serving = proto::HealthReply::Serving;
+using grpc::internal::RpcMethod;
+using grpc::internal::RpcServiceMethod;
+
+constexpr char kCheckPath[] = "/grpc.health.v1.Health/Check";
+constexpr char kWatchPath[] = "/grpc.health.v1.Health/Watch";
+
+// Returns the name that the request asks for, or nothing if it cannot be parsed.
+absl::optional<std::string> ServiceOf(const grpc::ByteBuffer& request) {
+  grpc::Slice bytes;
+  proto::HealthRequest parsed;
+  if (!request.DumpToSingleSlice(&bytes).ok() ||
+      !parsed.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+    return absl::nullopt;
+  }
+  return parsed.service();
+}
+
+grpc::Status Unparsable() { return {grpc::StatusCode::INTERNAL, "the request is not a valid HealthCheckRequest"}; }
+
+grpc::ByteBuffer HealthReplyOf(Serving status) {
+  proto::HealthReply reply;
+  reply.set_status(status);
+  const std::string bytes = reply.SerializeAsString();
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace
+
+// One call of Watch. Its state is guarded by the service's lock, in which it also begins its operations: gRPC never
+// calls a reaction within them.
+class HealthService::WatchCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  // `service` is none if the request could not be parsed.
+  WatchCall(HealthService& health, absl::optional<std::string> service)
+      : health_(health), service_(service.value_or("")) {
+    absl::MutexLock lock(&health_.mu_);
+    if (!service.has_value()) {
+      EndLocked(Unparsable());
+    } else if (health_.calls_.size() >= limits::kHealthWatchesMax) {
+      EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 absl::StrCat("the gateway has ", limits::kHealthWatchesMax, " calls of Watch under way")});
+    } else {
+      health_.calls_.insert(this);
+      UpdateLocked();
+    }
+  }
+
+  // Writes the status if the client has been told another; ends the call if the service drains.
+  void UpdateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_.mu_) {
+    if (is_writing_ || has_ended_) return;
+    if (is_cancelled_) return EndLocked(grpc::Status::CANCELLED);
+    const Serving status = health_.StatusOf(service_);
+    if (status != told_) {
+      told_ = status;
+      reply_ = HealthReplyOf(status);
+      is_writing_ = true;
+      StartWrite(&reply_);
+    } else if (health_.is_draining_) {
+      EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
+    }
+  }
+
+  // The service's lock is held, as the caller's analysis knows it by another name.
+  void Update() {
+    health_.mu_.AssertHeld();
+    UpdateLocked();
+  }
+
+  void OnWriteDone(bool) override {
+    absl::MutexLock lock(&health_.mu_);
+    is_writing_ = false;
+    UpdateLocked();
+  }
+  void OnCancel() override {
+    absl::MutexLock lock(&health_.mu_);
+    is_cancelled_ = true;
+    UpdateLocked();
+  }
+  void OnDone() override {
+    {
+      absl::MutexLock lock(&health_.mu_);
+      health_.calls_.erase(this);
+    }
+    delete this;
+  }
+
+ private:
+  void EndLocked(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_.mu_) {
+    has_ended_ = true;
+    Finish(status);
+  }
+
+  HealthService& health_;
+  const std::string service_;
+  grpc::ByteBuffer reply_;
+  Serving told_ = proto::HealthReply::UNKNOWN;  // which StatusOf never returns
+  bool is_writing_ = false;
+  bool is_cancelled_ = false;
+  bool has_ended_ = false;
+};
+
+HealthService::HealthService(const ServiceHost& host, std::map<std::string, std::string> actors)
+    : host_(host), registry_(host.system->registry()), actors_(std::move(actors)) {
+  AddCheck();
+  AddWatch();
+  for (const auto& [name, actor] : actors_) {
+    if (name != actor) continue;  // once for each actor
+    registry_watches_.push_back(registry_.Watch(actor, [this](absl::string_view, const NameRecord*) { OnChange(); }));
+  }
+  thread_ = StartThread([this] { Loop(); });
+}
+
+HealthService::~HealthService() {
+  for (const uint64_t watch : registry_watches_) registry_.Unwatch(watch);
+  {
+    absl::MutexLock lock(&changed_mu_);
+    is_stopping_ = true;
+  }
+  thread_.join();
+}
+
+void HealthService::AddCheck() {
+  AddMethod(new RpcServiceMethod(kCheckPath, RpcMethod::NORMAL_RPC, nullptr));
+  using Handler = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  MarkMethodRawCallback(
+      0, new Handler([this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                            grpc::ByteBuffer* reply) {
+        host_.on_call(context->peer());
+        grpc::ServerUnaryReactor* const call = context->DefaultReactor();
+        const absl::optional<std::string> service = ServiceOf(*request);
+        if (!service.has_value()) {
+          call->Finish(Unparsable());
+          return call;
+        }
+        absl::MutexLock lock(&mu_);
+        const Serving status = StatusOf(*service);
+        if (status == proto::HealthReply::SERVICE_UNKNOWN) {
+          call->Finish({grpc::StatusCode::NOT_FOUND, absl::StrCat("the gateway does not export '", *service, "'")});
+        } else {
+          *reply = HealthReplyOf(status);
+          call->Finish(grpc::Status::OK);
+        }
+        return call;
+      }));
+}
+
+void HealthService::AddWatch() {
+  AddMethod(new RpcServiceMethod(kWatchPath, RpcMethod::SERVER_STREAMING, nullptr));
+  using Handler = grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  MarkMethodRawCallback(1, new Handler([this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+                          host_.on_call(context->peer());
+                          return new WatchCall(*this, ServiceOf(*request));  // deletes itself
+                        }));
+}
+
+Serving HealthService::StatusOf(const std::string& service) {
+  const auto found = actors_.find(service);
+  if (!service.empty() && found == actors_.end()) return proto::HealthReply::SERVICE_UNKNOWN;
+  if (is_draining_) return proto::HealthReply::NOT_SERVING;
+  const bool has_actor = service.empty() || registry_.Find(found->second).has_value();
+  return has_actor ? proto::HealthReply::SERVING : proto::HealthReply::NOT_SERVING;
+}
+
+void HealthService::OnChange() {
+  absl::MutexLock lock(&changed_mu_);
+  has_changed_ = true;
+}
+
+void HealthService::Loop() {
+  while (true) {
+    {
+      const auto has_work = [this]()
+                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(changed_mu_) { return has_changed_ || is_stopping_; };
+      absl::MutexLock lock(&changed_mu_);
+      changed_mu_.Await(absl::Condition(&has_work));
+      if (is_stopping_) return;
+      has_changed_ = false;
+    }
+    absl::MutexLock lock(&mu_);
+    for (WatchCall* const call : calls_) call->Update();
+  }
+}
+
+void HealthService::Drain() {
+  absl::MutexLock lock(&mu_);
+  is_draining_ = true;
+  for (WatchCall* const call : calls_) call->Update();
+}
+
+}  // namespace understudy::internal
