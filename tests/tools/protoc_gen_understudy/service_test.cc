@@ -182,5 +182,12 @@ TEST(ServiceClusterTest, ALookupRefusesAnActorOfAnotherService) {
   EXPECT_TRUE(absl::IsFailedPrecondition(wrong.status())) << wrong.status();
 }
 
+// Compiled with -Wshadow -Werror: no option's name is a variable of namespace understudy.
+TEST(OptionNamesTest, AreFreeForTheUsersOfTheNamespace) {
+  using namespace understudy;  // NOLINT(google-build-using-namespace)
+  const int cast = 1, overflow = 2, capacity_messages = 3, time_to_live = 4, redacted = 5;
+  EXPECT_EQ(cast + overflow + capacity_messages + time_to_live + redacted, 15);
+}
+
 }  // namespace
 }  // namespace counter
