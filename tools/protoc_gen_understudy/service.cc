@@ -49,7 +49,11 @@ class ServiceReader {
                     .actor = absl::StrCat(descriptor.name(), "Actor"),
                     .ref = absl::StrCat(descriptor.name(), "Ref"),
                     .rpcs = {}};
-    for (const std::string& made : {service.actor, service.ref}) CheckClassName(descriptor, made);
+    const std::string& name = descriptor.name();
+    for (const std::string& made : {service.actor, service.ref, absl::StrCat(name, "Double"),
+                                    absl::StrCat(name, "Probe"), absl::StrCat("Mock", name)}) {
+      CheckClassName(descriptor, made);
+    }
     if (descriptor.method_count() > kRpcsPerServiceMax) {
       complaints_.AddAtName(descriptor, absl::StrCat("service ", descriptor.name(), " has ", descriptor.method_count(),
                                                      " rpcs: expected at most ", kRpcsPerServiceMax,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {

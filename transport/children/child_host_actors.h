@@ -14,6 +14,7 @@
 #include "understudy/actors/channel.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"

@@ -18,6 +18,7 @@
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/system/split_mix.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy {
 

@@ -103,6 +103,8 @@ class ActorCore final : public CellOwner {
   // The hash of the wire name of `mailbox`. CHECKs that the actor's constructor has run.
   uint32_t WireHashOf(int mailbox);
 
+  // Notes that a clause names the mailbox. Matters only while Start runs.
+  void NameInClause(int mailbox);
   // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
   void Fail(absl::Status status);
@@ -391,6 +393,8 @@ class ActorCore final : public CellOwner {
   void RunStart(absl::optional<StartResult> next);
   RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
   Task<absl::optional<ExitReason>> TakeNames();
+  // Names the mailboxes in rare_->unhandled_mailboxes.
+  absl::Status UnhandledMailboxesError();
   void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 

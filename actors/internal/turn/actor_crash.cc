@@ -13,6 +13,7 @@
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy::internal {
 namespace {

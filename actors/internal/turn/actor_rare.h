@@ -74,7 +74,9 @@ struct Rare {
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
-  uint64_t start_timer = 0;          // the executor's timer for a start with a time limit; 0 if there is none
+  // Until the actor has started: the mailboxes that no clause names, though one has to. Bit i is mailbox i.
+  uint64_t unhandled_mailboxes = 0;
+  uint64_t start_timer = 0;  // the executor's timer for a start with a time limit; 0 if there is none
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
   // When the first of the messages that WatchExpiry looks at expires.

@@ -24,7 +24,9 @@
 namespace understudy::generator {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Key;
 
 static_assert(kRpcsPerServiceMax == limits::kMailboxesPerActorMax);
 static_assert(kCapacityMessagesMax == limits::kMailboxCapacityMessagesMax);
@@ -95,7 +97,7 @@ TEST_F(GeneratorTest, GoodOptionsAreNoError) {
           "option (understudy.options.on_restart) = KEEP; option (understudy.options.time_to_live) = '1ns'; }"),
       "");
   EXPECT_THAT(sink_.files["bad.actor.h"], HasSubstr(".time_to_live = absl::Nanoseconds(1)"));
-  EXPECT_EQ(sink_.files.count("bad.actor.cc"), 1U);
+  EXPECT_THAT(sink_.files, ElementsAre(Key("bad.actor.h"), Key("bad.ref.cc"), Key("bad.ref.h"), Key("bad.testing.h")));
 }
 
 TEST_F(GeneratorTest, AnOptionOutOfRangeIsAnErrorAtItsLine) {
@@ -139,6 +141,7 @@ TEST_F(GeneratorTest, AClassThatIsAMessageAlreadyIsAnError) {
   EXPECT_THAT(
       ErrorOf("message SRef {}\nservice S {}"),
       HasSubstr("bad.proto:3:9: service S: the class SRef that is generated has the name of the type bad.SRef"));
+  EXPECT_THAT(ErrorOf("message MockS {}\nservice S {}"), HasSubstr("the class MockS that is generated has the name"));
 }
 
 TEST_F(GeneratorTest, MoreRpcsThanAnActorHasMailboxesAreAnError) {
