@@ -1,4 +1,4 @@
-#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/children/child_host_name.h"
 
 #include <string>
 
