@@ -15,6 +15,16 @@ void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter) {
   if (!kernel.is_fenced()) core.BeginReceive(receive.table(), waiter);
 }
 
+int IndexForClause(const MailboxBase& mailbox) {
+  if (MailboxHost* const host = MailboxHost::ConstructingOrNull(); host != nullptr) {
+    UNDERSTUDY_CHECK(host->NameInClause(mailbox),
+                     "a clause for a mailbox that is not made yet: declare behaviors after the mailboxes they use");
+  } else if (ActorCore* const core = ThisTurn().actor(); core != nullptr) {
+    core->NameInClause(mailbox.index());
+  }
+  return mailbox.index();
+}
+
 }  // namespace internal
 
 Actor::Actor() : context_(internal::MailboxHost::Constructing().core()) {}

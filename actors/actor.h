@@ -60,6 +60,11 @@ namespace internal {
 
 void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter);
 
+// Returns mailbox.index(), for a clause. During the construction of an actor, CHECKs that the constructor of `mailbox`
+// has run, because a behavior may be declared before a mailbox that it uses. Until the actor has started, notes that a
+// clause names the mailbox.
+int IndexForClause(const MailboxBase& mailbox);
+
 }  // namespace internal
 
 // The result of Actor::Receive. Awaiting it waits until one message, event or timeout

@@ -18,6 +18,7 @@
 #include "understudy/actors/internal/system/local_registry.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy {
 namespace {

@@ -25,6 +25,7 @@
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/named.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pending_group.h"
 #include "understudy/actors/replier.h"

@@ -175,6 +175,7 @@ absl::Status Context::Unbecome() {
   if (call.is_refused()) return internal::RefusedError();
   return core_.behaviors().Pop();
 }
+void Context::HandlesLater(const internal::MailboxBase& mailbox) { (void)internal::IndexForClause(mailbox); }
 ScopedClose Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
   if (call.is_refused()) return ScopedClose();

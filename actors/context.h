@@ -314,6 +314,10 @@ class Context : public SpawnsActors<Context> {
   // FailedPrecondition if no behavior lies below.
   [[nodiscard]] absl::Status Unbecome();
 
+  // Says, before this actor has started, that a behavior which it builds later has a clause for
+  // `mailbox`, so that the start does not fail because none has one yet (mailbox.h).
+  void HandlesLater(const internal::MailboxBase& mailbox);
+
   // Closes the mailbox while the result lives.
   [[nodiscard]] ScopedClose Close(const internal::MailboxBase& mailbox);
   // Closes all mailboxes of the array, each with a ScopedClose of its own.

@@ -16,11 +16,7 @@ MailboxHost& MailboxHost::Constructing() {
   return *constructing;
 }
 
-int IndexForClause(const MailboxBase& mailbox) {
-  UNDERSTUDY_CHECK(constructing == nullptr || constructing->HasMade(mailbox),
-                   "a clause for a mailbox that is not made yet: declare behaviors after the mailboxes they use");
-  return mailbox.index();
-}
+MailboxHost* MailboxHost::ConstructingOrNull() { return constructing; }
 
 ConstructingScope::ConstructingScope(MailboxHost* host) : outer_(constructing) { constructing = host; }
 

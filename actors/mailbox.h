@@ -11,35 +11,31 @@
 // with the same wire name, or more than limits::kMailboxesPerActorMax (64).
 // Mailbox objects are used only by their actor, on its turn; senders use
 // channels.
+//
+// A class that declares mailboxes may say that its actors have to handle each of
+// them, as the classes generated from .proto services do:
+//
+//   using HandlesEveryMailboxOf = AuctionActor;    // in class AuctionActor
+//
+// The start of an actor then fails with FailedPrecondition, which names the mailboxes,
+// unless its constructor or Start builds behaviors in which each of them has a clause
+// (On, Refuse, Drop). Context::HandlesLater excepts a mailbox. Actors in the process
+// style are not checked.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_H_
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
+#include "understudy/actors/internal/send/wire_name.h"
 #include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/message.h"
 
 namespace understudy {
 
 namespace internal {
-
-// A string literal as a template argument.
-template <size_t N>
-struct FixedString {
-  constexpr FixedString(const char (&text)[N]) {  // NOLINT: a literal converts
-    std::copy_n(text, N, chars.begin());
-  }
-  constexpr absl::string_view view() const { return {chars.data(), N - 1}; }
-  std::array<char, N> chars{};
-};
 
 class ActorCore;
 class MailboxBase;
@@ -50,38 +46,18 @@ class MailboxHost {
   // Adds a mailbox to the actor and returns its index. `mailbox` is the object under construction, or null for an
   // element of an array.
   virtual int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) = 0;
-  // True if the constructor of `mailbox` has run. Always true for an element of an array.
-  virtual bool HasMade(const MailboxBase& mailbox) const = 0;
+  // Notes that a clause names `mailbox`. Returns false if the constructor of `mailbox` has not run; always true for an
+  // element of an array.
+  virtual bool NameInClause(const MailboxBase& mailbox) = 0;
   virtual ActorCore& core() = 0;
   // CHECKs that this thread constructs an actor.
   static MailboxHost& Constructing();
+  // As Constructing, but returns null if this thread constructs no actor.
+  static MailboxHost* ConstructingOrNull();
 
  protected:
   ~MailboxHost() = default;
 };
-
-// kService may be of any string type, because absl::string_view is not std::string_view on every system.
-template <class A>
-concept HasService = requires { A::kService; };
-
-// The wire name, made once for each class and name.
-template <class A, FixedString kName>
-const std::string& WireName() {
-  static const std::string* const name = [] {
-    if constexpr (HasService<A>) {
-      return new std::string(absl::StrCat(std::string(A::kService), "/", kName.view()));
-    } else {
-      return new std::string(kName.view());
-    }
-  }();
-  return *name;
-}
-
-template <class A, FixedString kName>
-uint32_t WireHash() {
-  static const uint32_t hash = MailboxNames::Intern(WireName<A, kName>());
-  return hash;
-}
 
 // A mailbox of any type and name: its index among its actor's mailboxes.
 class MailboxBase {
@@ -100,10 +76,6 @@ class MailboxBase {
   const int index_;
 };
 
-// Returns mailbox.index(), for a clause. During the construction of an actor, CHECKs that the constructor of `mailbox`
-// has run, because a behavior may be declared before a mailbox that it uses.
-int IndexForClause(const MailboxBase& mailbox);
-
 // A mailbox for messages of type M, of any name. Clauses take their mailbox as this type.
 template <class M>
 class TypedMailbox : public MailboxBase {
@@ -120,6 +92,10 @@ class TypedMailbox : public MailboxBase {
   ~TypedMailbox() = default;
 };
 
+// A class whose actors have to handle the messages of each mailbox that the class declares.
+template <class A>
+concept HandlesEveryMailbox = requires { requires std::is_same_v<typename A::HandlesEveryMailboxOf, A>; };
+
 template <class A, FixedString kName, class M>
 MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
   MailboxDeclaration declaration;
@@ -128,6 +104,7 @@ MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
   declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
   if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
   declaration.options = options;
+  declaration.must_be_handled = HandlesEveryMailbox<A>;
   const bool is_sized = SizedMessage<typename MessageTraits<M>::Request>;
   declaration.capacity_bytes = options.capacity_bytes.value_or(is_sized ? limits::kMailboxCapacityBytes : SIZE_MAX);
   return declaration;

@@ -12,15 +12,6 @@
 
 namespace understudy::internal {
 
-std::string ElementName(absl::string_view array, absl::string_view label) {
-  return absl::StrCat(array, "[", label, "]");
-}
-
-uint32_t ElementHash(absl::string_view array, absl::string_view label) {
-  if (label.empty() || label.size() > limits::kMailboxLabelBytesMax) return 0;
-  return MailboxNames::Meant(ElementName(array, label));
-}
-
 std::vector<std::string> LabelsUpTo(int64_t count) {
   UNDERSTUDY_CHECK(count >= 0 && count <= limits::kMailboxesPerActorMax, "an array of ", count,
                    " mailboxes: an actor has at most ", limits::kMailboxesPerActorMax);

@@ -42,12 +42,6 @@
 namespace understudy {
 namespace internal {
 
-// Returns the wire name of an element, such as "source[left]".
-std::string ElementName(absl::string_view array, absl::string_view label);
-// Returns the hash of that name, with which a sender addresses the mailbox. Returns 0 if no mailbox of this process can
-// have the name: the label is empty or too long, or another name has the same hash.
-uint32_t ElementHash(absl::string_view array, absl::string_view label);
-
 // Returns the labels "0" to `count` - 1.
 std::vector<std::string> LabelsUpTo(int64_t count);
 

@@ -121,6 +121,15 @@ absl::string_view MailboxNames::Find(uint32_t hash) {
   return it == table.names.end() ? absl::string_view() : *it->second.text;
 }
 
+std::string ElementName(absl::string_view array, absl::string_view label) {
+  return absl::StrCat(array, "[", label, "]");
+}
+
+uint32_t ElementHash(absl::string_view array, absl::string_view label) {
+  if (label.empty() || label.size() > limits::kMailboxLabelBytesMax) return 0;
+  return MailboxNames::Meant(ElementName(array, label));
+}
+
 }  // namespace internal
 
 absl::string_view SignalKindName(SignalKind kind) {

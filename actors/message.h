@@ -25,6 +25,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/send/envelope.h"
+#include "understudy/actors/internal/send/wire_name.h"
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
@@ -302,31 +303,6 @@ class Payload {
   std::string TypeText() const;
 
   Envelope* block_ = nullptr;
-};
-
-// FNV-1a (Fowler, Noll, Vo), 32 bits.
-constexpr uint32_t Fnv1a(absl::string_view text, uint32_t hash = 2166136261U) {
-  for (const char c : text) {
-    hash = (hash ^ static_cast<uint8_t>(c)) * 16777619U;
-  }
-  return hash;
-}
-
-// The hashes of mailboxes' wire names, by which channels address mailboxes. One
-// process-wide table keeps the name of each hash, because streams between nodes
-// carry the full name. Any thread.
-class MailboxNames {
- public:
-  // Returns the hash of a name that is declared or written in the program, and keeps
-  // the name. CHECKs that no other such name has the same hash.
-  static uint32_t Intern(absl::string_view wire_name);
-  // Returns the hash of a name to which a sender addresses a message and which may come
-  // from data. Returns 0, which stands for no mailbox, if another name has the same
-  // hash. Keeps at most limits::kMailboxNamesMeantMax such names; Find does not know
-  // further ones.
-  static uint32_t Meant(absl::string_view wire_name);
-  // Returns the name with that hash, or an empty view. Valid for ever.
-  static absl::string_view Find(uint32_t hash);
 };
 
 // A message from another node, as a transport delivers it.

@@ -17,6 +17,7 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_places.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy {
 namespace internal {

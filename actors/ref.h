@@ -11,9 +11,12 @@
 //   class AuctionRef : public Ref<AuctionActor> {           // (generated)
 //    public:
 //     using Ref<AuctionActor>::Ref;
-//     Channel<Call<Offer, OfferResult>> make_offer() const { return (*this)[&AuctionActor::make_offer]; }
-//     static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&AuctionActor::make_offer)}; }
+//     Channel<Call<Offer, OfferResult>> make_offer() const;  // {pid(), MailboxHash<"auction.Auction/MakeOffer">()}
+//     static std::vector<MailboxSignature> Mailboxes();      // what a lookup compares (mailbox_signature.h)
 //   };
+//
+// Such a class needs no definition of AuctionActor. This header is light, so that a file
+// which only keeps or hands on refs compiles fast; to send, include channel.h too.
 //
 // Any thread. Trivially copyable; compares, hashes, prints. A restarted actor has
 // another ref (see Named).
@@ -21,47 +24,29 @@
 #define UNDERSTUDY_ACTORS_REF_H_
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "understudy/actors/channel.h"
-#include "understudy/actors/mailbox.h"
-#include "understudy/actors/mailbox_array.h"
-#include "understudy/actors/message.h"
+#include "understudy/actors/internal/send/wire_name.h"
 #include "understudy/actors/pid.h"
-#include "understudy/actors/registry.h"
 
 namespace understudy {
 
-namespace internal {
-
+struct MailboxSignature;
+template <class Request, class Reply>
+struct Call;
 template <class M>
-MailboxSignature SignatureOfMessage(std::string wire_name) {
-  using Traits = MessageTraits<M>;
-  MailboxSignature signature;
-  signature.name = std::move(wire_name);
-  signature.is_call = Traits::kIsCall;
-  signature.request = TypeOf<typename Traits::Request>().name();
-  if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name();
-  return signature;
-}
-
-}  // namespace internal
-
-// Returns the signature of a mailbox of A. Lookup compares the signatures of a ref's
-// mailboxes with those of the actor that it finds (CheckMailboxes).
-template <class A, internal::FixedString kName, class M>
-MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
-  return internal::SignatureOfMessage<M>(internal::WireName<A, kName>());
-}
-// As above, for one mailbox of an array.
-template <class A, internal::FixedString kName, class M>
-MailboxSignature SignatureOf(MailboxArray<kName, M> A::* /*mailboxes*/, absl::string_view label) {
-  return internal::SignatureOfMessage<M>(internal::ElementName(internal::WireName<A, kName>(), label));
-}
+class Channel;
+template <internal::FixedString kName, class M>
+class Mailbox;
+template <internal::FixedString kName, class M>
+class MailboxArray;
 
 template <class A>
 class Ref {
@@ -73,6 +58,11 @@ class Ref {
   // A ref to the actor with that pid, which should be of class A; that is not checked.
   // Sends to a mailbox that the actor lacks answer NoMailbox.
   explicit Ref(Pid pid) : pid_(pid) {}
+  // A ref to an actor of class B is one to an actor of each of its bases: an actor that serves
+  // several services has a ref of each.
+  template <class B>
+    requires(!std::is_same_v<A, B> && std::is_base_of_v<A, B>)
+  Ref(const Ref<B>& ref) : pid_(ref.pid()) {}  // NOLINT(google-explicit-constructor): as pointers convert
 
   Pid pid() const { return pid_; }
 
@@ -104,11 +94,10 @@ class Ref {
   friend std::ostream& operator<<(std::ostream& out, const Ref& ref) { return out << ref.pid_; }
 
  protected:
-  // For a ref class: the channel of a mailbox of A's service that not every A has. Sends to an
-  // actor without it answer NoMailbox.
-  template <internal::FixedString kName, class M>
-  Channel<M> OptionalChannel() const {
-    return Channel<M>(pid_, internal::WireHash<A, kName>());
+  // For a ref class: what a channel to the mailbox with that wire name holds.
+  template <internal::FixedString kWireName>
+  static uint32_t MailboxHash() {
+    return internal::WireHashOf<kWireName>();
   }
 
  private:
@@ -116,16 +105,6 @@ class Ref {
 };
 
 namespace internal {
-
-// Returns the mailboxes that a ref type uses, or none if it has no Mailboxes().
-template <class R>
-std::vector<MailboxSignature> MailboxesOf() {
-  if constexpr (requires { R::Mailboxes(); }) {
-    return R::Mailboxes();
-  } else {
-    return {};
-  }
-}
 
 // The type of ref that Spawn<A> returns: A::Ref if that exists, else Ref<A>.
 template <class A, class = void>

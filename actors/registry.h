@@ -39,6 +39,20 @@ struct MailboxSignature {
   friend bool operator==(const MailboxSignature&, const MailboxSignature&) = default;
 };
 
+namespace internal {
+
+// Returns the mailboxes that a ref type uses, or none if it has no Mailboxes().
+template <class R>
+std::vector<MailboxSignature> MailboxesOf() {
+  if constexpr (requires { R::Mailboxes(); }) {
+    return R::Mailboxes();
+  } else {
+    return {};
+  }
+}
+
+}  // namespace internal
+
 enum class NameScope { kNode, kCluster };
 
 struct NameRecord {

@@ -29,11 +29,12 @@ def _generate_actors_impl(ctx):
     proto = ctx.attr.proto[ProtoInfo]
     if not proto.direct_sources:
         fail("%s has no .proto files of its own: name the proto_library that has the services" % ctx.attr.proto.label)
-    headers, sources = [], []
+    headers, sources, testing = [], [], []
     for file in proto.direct_sources:
         stem = ctx.label.name + "/" + _path_in_import(file)[:-len(".proto")]
-        headers.append(ctx.actions.declare_file(stem + ".actor.h"))
-        sources.append(ctx.actions.declare_file(stem + ".actor.cc"))
+        headers += [ctx.actions.declare_file(stem + suffix) for suffix in [".actor.h", ".ref.h"]]
+        sources.append(ctx.actions.declare_file(stem + ".ref.cc"))
+        testing.append(ctx.actions.declare_file(stem + ".testing.h"))
     first = _path_in_import(proto.direct_sources[0])[:-len(".proto")] + ".actor.h"
 
     # From the sources and not from descriptor sets, which have neither comments nor lines.
@@ -47,13 +48,13 @@ def _generate_actors_impl(ctx):
         arguments = [args],
         inputs = proto.transitive_sources,
         tools = [ctx.executable._plugin],
-        outputs = headers + sources,
+        outputs = headers + sources + testing,
         mnemonic = "ActorCodegen",
         progress_message = "Generating actors of %s" % ctx.attr.proto.label,
     )
     return [
-        DefaultInfo(files = depset(headers + sources)),
-        OutputGroupInfo(headers = depset(headers), sources = depset(sources)),
+        DefaultInfo(files = depset(headers + sources + testing)),
+        OutputGroupInfo(headers = depset(headers), sources = depset(sources), testing = depset(testing)),
     ]
 
 _generate_actors = rule(
@@ -77,8 +78,11 @@ _generate_actors = rule(
 def cc_actor_library(name, deps, visibility = None, testonly = False, tags = []):
     """The C++ classes of the services in a proto_library, and its messages.
 
-    For each file.proto of it there is a "file.actor.h" beside the "file.pb.h": for service Auction the classes
-    AuctionActor and AuctionRef. A target that depends on this one includes both headers.
+    For each file.proto of it there are, beside the "file.pb.h" and for service Auction,
+      "file.ref.h"      with AuctionRef,
+      "file.actor.h"    with AuctionActor, which includes the former,
+      "file.testing.h"  with AuctionProbe and MockAuction, in a library of its own, NAME_testing, for tests.
+    A target that depends on this one includes the first three.
 
     Args:
       name: name of the library.
@@ -94,7 +98,7 @@ def cc_actor_library(name, deps, visibility = None, testonly = False, tags = [])
     classes = "_%s_classes" % name
     private = ["//visibility:private"]
     _generate_actors(name = generated, proto = deps[0], testonly = testonly, tags = tags, visibility = private)
-    for group in ["headers", "sources"]:
+    for group in ["headers", "sources", "testing"]:
         native.filegroup(
             name = generated + "_" + group,
             srcs = [":" + generated],
@@ -125,6 +129,23 @@ def cc_actor_library(name, deps, visibility = None, testonly = False, tags = [])
         tags = tags,
         visibility = visibility,
         deps = [":" + classes, ":" + messages],
+    )
+    native.cc_library(
+        name = "_%s_doubles" % name,
+        hdrs = [":%s_testing" % generated],
+        features = ["layering_check"],
+        includes = [generated],
+        testonly = True,
+        tags = tags,
+        visibility = private,
+        deps = [":" + classes, ":" + messages, str(Label("//:testing")), str(Label("//actors:api"))],
+    )
+    understudy_facade(
+        name = name + "_testing",
+        testonly = True,
+        tags = tags,
+        visibility = visibility,
+        deps = [":_%s_doubles" % name],
     )
 
 # For actor_protocol_test.bzl.

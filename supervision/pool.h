@@ -50,6 +50,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/plan_supervisor.h"

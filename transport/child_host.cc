@@ -26,19 +26,20 @@
 #include "understudy/actors/spawner.h"
 #include "understudy/actors/task.h"
 #include "understudy/actors/unhandled_mail.h"
+#include "understudy/proto/child_host.actor.h"
 #include "understudy/proto/child_host.pb.h"
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_start.h"
-#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/children/child_host_name.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy {
 namespace {
 
-using internal::ChildHostActor;
 using internal::NodeNameOf;
+using proto::ChildHostActor;
 
 class ChildHost final : public ChildHostActor {
  public:

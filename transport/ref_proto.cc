@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ref.pb.h"
 #include "understudy/transport/codec/frame_codec.h"

@@ -32,6 +32,14 @@ proto::Ref ToProto(const RefT& ref) {
 // session, or this process has met too many (NodeTable).
 absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local);
 
+// As PidFromProto, as a ref of type RefT. That the actor is of its class is not checked.
+template <class RefT>
+absl::StatusOr<RefT> RefFromProto(const proto::Ref& ref, Pid local) {
+  const absl::StatusOr<Pid> found = PidFromProto(ref, local);
+  if (!found.ok()) return found.status();
+  return RefT(*found);
+}
+
 }  // namespace understudy
 
 #endif  // UNDERSTUDY_TRANSPORT_REF_PROTO_H_

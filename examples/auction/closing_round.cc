@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/context.h"
-#include "understudy/examples/auction/auction.actor.h"
+#include "understudy/examples/auction/auction.ref.h"
 #include "understudy/examples/auction/english_auction.h"
 
 namespace auction {

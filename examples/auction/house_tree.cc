@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "understudy/actors/named.h"
-#include "understudy/examples/auction/auction.actor.h"
+#include "understudy/examples/auction/auction.ref.h"
 #include "understudy/examples/auction/node_reporters.h"
 #include "understudy/examples/auction/sqlite_book.h"
 

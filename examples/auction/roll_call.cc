@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
-#include "understudy/examples/auction/auction.actor.h"
+#include "understudy/examples/auction/auction.ref.h"
 #include "understudy/examples/auction/node_reporters.h"
 
 namespace auction {

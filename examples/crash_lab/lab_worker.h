@@ -10,6 +10,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/ref.h"
 #include "understudy/examples/crash_lab/crash_lab.pb.h"
 

@@ -13,6 +13,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"

@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 

@@ -5,6 +5,7 @@
 
 #include "absl/hash/hash_testing.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy {
 namespace {

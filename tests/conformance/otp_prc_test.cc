@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/conformance/scene.h"

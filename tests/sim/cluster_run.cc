@@ -16,6 +16,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/dead_letter.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/grants.h"

@@ -16,6 +16,7 @@
 #include "understudy/actors/channel.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"

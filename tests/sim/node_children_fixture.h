@@ -18,6 +18,7 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"

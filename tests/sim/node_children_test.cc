@@ -10,15 +10,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/proto/child_host.pb.h"
+#include "understudy/proto/options.pb.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -30,6 +34,16 @@ namespace understudy {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(ChildHostProtocolTest, EachMailboxHasRoomForTheCallsOfAllChildren) {
+  const google::protobuf::ServiceDescriptor* const service =
+      proto::StartHostedChild::descriptor()->file()->FindServiceByName("ChildHost");
+  ASSERT_NE(service, nullptr);
+  for (int i = 0; i < service->method_count(); ++i) {
+    EXPECT_EQ(service->method(i)->options().GetExtension(options::capacity_messages), limits::kHostedChildrenMax)
+        << service->method(i)->name();
+  }
+}
 
 class NodeChildrenTest : public ::testing::TestWithParam<uint64_t> {
  protected:

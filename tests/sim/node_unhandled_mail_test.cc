@@ -14,6 +14,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/mailbox_options.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"

@@ -9,7 +9,7 @@ LAYERED = ("actors", "supervision", "transport", "tools")
 
 
 _RULES = ("understudy_library", "understudy_binary")
-_GENERATED = (".pb.h", ".actor.h")
+_GENERATED = (".pb.h", ".actor.h", ".ref.h", ".testing.h")
 
 
 def parse_table(text):

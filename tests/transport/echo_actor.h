@@ -18,6 +18,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_signature.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/registry.h"

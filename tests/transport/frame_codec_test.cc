@@ -16,6 +16,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/proto/envelope.pb.h"

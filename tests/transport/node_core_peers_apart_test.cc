@@ -16,6 +16,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/dead_letter.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/room.h"

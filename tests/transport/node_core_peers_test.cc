@@ -20,6 +20,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/room.h"

@@ -19,6 +19,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"

@@ -151,12 +151,12 @@ class ProtocolReader {
     rpc.set_name(method.name());
     rpc.set_request(method.input_type()->full_name());
     FindMessage(*method.input_type());
-    rpc.set_cast(method.options().GetExtension(cast));
+    rpc.set_cast(method.options().GetExtension(options::cast));
     if (!rpc.cast()) {
       rpc.set_reply(method.output_type()->full_name());
       FindMessage(*method.output_type());
     }
-    rpc.set_optional_rpc(method.options().GetExtension(optional_rpc));
+    rpc.set_optional_rpc(method.options().GetExtension(options::optional_rpc));
     rpc.set_stream_of_requests(method.client_streaming());
     rpc.set_stream_of_replies(method.server_streaming());
   }

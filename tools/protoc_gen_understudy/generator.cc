@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream.h"
-#include "understudy/tools/protoc_gen_understudy/code_writer.h"
 #include "understudy/tools/protoc_gen_understudy/complaints.h"
+#include "understudy/tools/protoc_gen_understudy/file_code.h"
 #include "understudy/tools/protoc_gen_understudy/service.h"
 
 namespace understudy::generator {
@@ -33,10 +32,11 @@ bool ActorGenerator::Generate(const google::protobuf::FileDescriptor* file, cons
     *error = absl::StrCat("no actor classes can be made of it:\n", complaints.Text());
     return false;
   }
-  const CodeWriter code(*file, services);
-  const std::string name(absl::StripSuffix(file->name(), ".proto"));
-  Write(name + ".actor.h", code.Header(), *context);
-  Write(name + ".actor.cc", code.Source(), *context);
+  const FileCode code(*file, services);
+  Write(code.PathOf("ref.h"), RefHeader(code), *context);
+  Write(code.PathOf("ref.cc"), RefSource(code), *context);
+  Write(code.PathOf("actor.h"), ActorHeader(code), *context);
+  Write(code.PathOf("testing.h"), TestingHeader(code), *context);
   return true;
 }
 

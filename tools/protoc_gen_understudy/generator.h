@@ -1,4 +1,5 @@
-// ActorGenerator: the plugin as protoc's code generator: from x.proto it makes x.actor.h and x.actor.cc.
+// ActorGenerator: the plugin as protoc's code generator: from x.proto it makes x.ref.h, x.ref.cc, x.actor.h and
+// x.testing.h.
 //
 // What is wrong with the services is its error: a line for each, with file, line and column.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_GENERATOR_H_

@@ -34,9 +34,33 @@ constexpr absl::string_view kReservedMembers[] = {
 };
 
 constexpr absl::string_view kClassScopeNames[] = {
-    "Actor",   "ActorType",       "After",     "At",   "Become",     "Drop",      "Every",     "Fail",
-    "ForEach", "ForEachRpc",      "FromProto", "Idle", "MakeClause", "MakeTimer", "Mailboxes", "On",
-    "OnExit",  "OptionalChannel", "Receive",   "Ref",  "Refuse",     "Start",     "ToProto",   "kService",
+    "Actor",
+    "ActorType",
+    "After",
+    "At",
+    "Become",
+    "Double",
+    "Drop",
+    "Every",
+    "Fail",
+    "ForEach",
+    "ForEachRpc",
+    "FromProto",
+    "HandlesEveryMailboxOf",
+    "Idle",
+    "MailboxHash",
+    "Mailboxes",
+    "MakeClause",
+    "MakeTimer",
+    "On",
+    "OnExit",
+    "Receive",
+    "Ref",
+    "Refuse",
+    "Serving",
+    "Start",
+    "ToProto",
+    "kService",
 };
 
 template <size_t N>
@@ -66,12 +90,10 @@ bool IsClassScopeName(absl::string_view name) { return IsOneOf(name, kClassScope
 
 std::string CppNamespace(absl::string_view package) { return absl::StrReplaceAll(package, {{".", "::"}}); }
 
-std::string IncludeGuard(absl::string_view proto_file) {
-  std::string guard = "PROTO_";
-  for (const char c : absl::StripSuffix(proto_file, ".proto")) {
-    guard += absl::ascii_isalnum(c) ? absl::ascii_toupper(c) : '_';
-  }
-  return absl::StrCat(guard, "_ACTOR_H_");
+std::string IncludeGuard(absl::string_view proto_file, absl::string_view suffix) {
+  std::string guard = absl::StrCat("PROTO_", absl::StripSuffix(proto_file, ".proto"), ".", suffix, "_");
+  for (char& c : guard) c = absl::ascii_isalnum(c) ? absl::ascii_toupper(c) : '_';
+  return guard;
 }
 
 }  // namespace understudy::generator

@@ -23,8 +23,8 @@ bool IsClassScopeName(absl::string_view name);
 // "auction.house" -> "auction::house".
 std::string CppNamespace(absl::string_view package);
 
-// "a/b.proto" -> "PROTO_A_B_ACTOR_H_". A file written by hand has no such guard.
-std::string IncludeGuard(absl::string_view proto_file);
+// "a/b.proto", "ref.h" -> "PROTO_A_B_REF_H_". A file written by hand has no such guard.
+std::string IncludeGuard(absl::string_view proto_file, absl::string_view suffix);
 
 }  // namespace understudy::generator
 

@@ -52,41 +52,41 @@ class OptionsReader {
 
  private:
   void ReadCapacities() {
-    if (options_.HasExtension(capacity_messages)) {
-      const int64_t messages = options_.GetExtension(capacity_messages);
+    if (options_.HasExtension(options::capacity_messages)) {
+      const int64_t messages = options_.GetExtension(options::capacity_messages);
       if (messages < 1 || messages > kCapacityMessagesMax) {
-        Complain(capacity_messages.number(),
+        Complain(options::capacity_messages.number(),
                  absl::StrCat("capacity_messages is ", messages, ": expected 1 to ", kCapacityMessagesMax));
       }
       fields_.push_back(absl::StrCat(".capacity_messages = ", messages));
     }
-    if (options_.HasExtension(capacity_bytes)) {
-      const uint64_t bytes = options_.GetExtension(capacity_bytes);
-      if (bytes < 1) Complain(capacity_bytes.number(), "capacity_bytes is 0: expected at least 1");
+    if (options_.HasExtension(options::capacity_bytes)) {
+      const uint64_t bytes = options_.GetExtension(options::capacity_bytes);
+      if (bytes < 1) Complain(options::capacity_bytes.number(), "capacity_bytes is 0: expected at least 1");
       fields_.push_back(absl::StrCat(".capacity_bytes = size_t{", bytes, "}"));
     }
   }
 
   void ReadOverflow() {
-    switch (options_.GetExtension(overflow)) {
-      case RpcOptions::REFUSE:
+    switch (options_.GetExtension(options::overflow)) {
+      case options::REFUSE:
         break;
-      case RpcOptions::DROP_OLDEST:
+      case options::DROP_OLDEST:
         fields_.push_back(".overflow = understudy::Overflow::kDropOldest");
         break;
-      case RpcOptions::FAIL_ACTOR:
+      case options::FAIL_ACTOR:
         fields_.push_back(".overflow = understudy::Overflow::kFailActor");
         break;
     }
   }
 
   void ReadTimeToLive() {
-    if (!options_.HasExtension(time_to_live)) return;
-    const std::string text = options_.GetExtension(time_to_live);
+    if (!options_.HasExtension(options::time_to_live)) return;
+    const std::string text = options_.GetExtension(options::time_to_live);
     absl::Duration duration;
     if (!absl::ParseDuration(text, &duration) || !IsTimeToLive(duration)) {
       Complain(
-          time_to_live.number(),
+          options::time_to_live.number(),
           absl::StrCat("time_to_live is '", text, "': expected a positive number with a unit, such as 1h30m or 250ms"));
       return;
     }
@@ -94,11 +94,11 @@ class OptionsReader {
   }
 
   void ReadOnRestart() {
-    if (!options_.HasExtension(on_restart)) return;
-    if (!options_.GetExtension(cast)) {
-      Complain(on_restart.number(), "on_restart is for casts: a call is answered when its actor ends");
+    if (!options_.HasExtension(options::on_restart)) return;
+    if (!options_.GetExtension(options::cast)) {
+      Complain(options::on_restart.number(), "on_restart is for casts: a call is answered when its actor ends");
     }
-    if (options_.GetExtension(on_restart) == RpcOptions::KEEP) {
+    if (options_.GetExtension(options::on_restart) == options::KEEP) {
       fields_.push_back(".on_restart = understudy::OnRestart::kKeep");
     }
   }

@@ -49,7 +49,11 @@ class ServiceReader {
                     .actor = absl::StrCat(descriptor.name(), "Actor"),
                     .ref = absl::StrCat(descriptor.name(), "Ref"),
                     .rpcs = {}};
-    for (const std::string& made : {service.actor, service.ref}) CheckClassName(descriptor, made);
+    const std::string& name = descriptor.name();
+    for (const std::string& made : {service.actor, service.ref, absl::StrCat(name, "Double"),
+                                    absl::StrCat(name, "Probe"), absl::StrCat("Mock", name)}) {
+      CheckClassName(descriptor, made);
+    }
     if (descriptor.method_count() > kRpcsPerServiceMax) {
       complaints_.AddAtName(descriptor, absl::StrCat("service ", descriptor.name(), " has ", descriptor.method_count(),
                                                      " rpcs: expected at most ", kRpcsPerServiceMax,
@@ -83,14 +87,14 @@ class ServiceReader {
     const google::protobuf::MethodOptions& options = method.options();
     Rpc rpc{.method = &method,
             .member = SnakeCase(method.name()),
-            .is_cast = options.GetExtension(cast),
-            .is_optional = options.GetExtension(optional_rpc),
+            .is_cast = options.GetExtension(options::cast),
+            .is_optional = options.GetExtension(options::optional_rpc),
             .options = ReadMailboxOptions(method, complaints_)};
     CheckStreams(method);
     CheckMember(rpc);
     CheckWireName(method);
     if (rpc.is_cast && method.output_type()->full_name() != kEmpty) {
-      complaints_.AddAtOption(method, cast.number(),
+      complaints_.AddAtOption(method, options::cast.number(),
                               absl::StrCat("rpc ", NameOf(method), ": a cast has no reply, so it returns ", kEmpty,
                                            ", not ", method.output_type()->full_name()));
     }

@@ -15,6 +15,7 @@
 #include "absl/types/optional.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/channel.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
@@ -28,12 +29,15 @@
 #include "understudy/actors/spawner.h"
 #include "understudy/actors/task.h"
 #include "understudy/proto/child_host.pb.h"
-#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/proto/child_host.ref.h"
+#include "understudy/transport/children/child_host_name.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy::internal {
 namespace {
+
+using proto::ChildHostRef;
 
 constexpr absl::Duration kRoomLook = absl::Milliseconds(20);
 

@@ -15,6 +15,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/signals.pb.h"

@@ -48,6 +48,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/actors/router.h"

@@ -9,7 +9,7 @@
 //
 // A client calls /auction.Auction/MakeOffer as of any gRPC server. Each unary rpc is an ask of the actor's mailbox, and
 // the client's deadline is the ask's; a client that cancels its call, or whose connection ends, cancels the ask. An rpc
-// with `option (understudy.cast)` is answered OK when the mailbox has accepted the message.
+// with `option (understudy.options.cast)` is answered OK when the mailbox has accepted the message.
 //
 // Errors: the code of the absl::Status is that of the call's status, and the text its message. An error of the library
 // (error.h) has its kind in the status details (grpc-status-details-bin), as a google.rpc.ErrorInfo with the domain

@@ -13,6 +13,7 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_limits.h"

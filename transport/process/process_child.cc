@@ -29,9 +29,10 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"
+#include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/grpc/grpc_stream.h"
-#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/sockets/socket_thread.h"
@@ -55,7 +56,7 @@ absl::optional<absl::StatusOr<ParentInvitation>> ReadInvitation() {
 class ParentTold {
  public:
   // Sends `message`, which must be the first message to the parent.
-  void Attached(const ProcessParentRef& parent, proto::ProcessAttached message) {
+  void Attached(const proto::ProcessParentRef& parent, proto::ProcessAttached message) {
     absl::MutexLock lock(&mu_);
     parent_ = parent;
     parent_->attached().Send(std::move(message)).IgnoreError();  // fails only with the session, which is watched
@@ -86,13 +87,13 @@ class ParentTold {
   }
 
   absl::Mutex mu_;
-  absl::optional<ProcessParentRef> parent_ ABSL_GUARDED_BY(mu_);
+  absl::optional<proto::ProcessParentRef> parent_ ABSL_GUARDED_BY(mu_);
   bool is_ready_ ABSL_GUARDED_BY(mu_) = false;
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // Talks to the proxy of this process.
-class ProcessLink final : public ProcessChildActor {
+class ProcessLink final : public proto::ProcessChildActor {
  public:
   ProcessLink(ProcessLinkOptions options, std::shared_ptr<ParentTold> told)
       : options_(std::move(options)), told_(std::move(told)) {}
@@ -102,9 +103,9 @@ class ProcessLink final : public ProcessChildActor {
 
  private:
   Task<StartResult> Attach() {
-    const auto looking = context().Lookup<ProcessParentRef>(ProcessParentName(options_.parent, options_.node),
-                                                            limits::kParentAnswersWithin);
-    const absl::StatusOr<ProcessParentRef> parent = co_await looking;
+    const auto looking = context().Lookup<proto::ProcessParentRef>(ProcessParentName(options_.parent, options_.node),
+                                                                   limits::kParentAnswersWithin);
+    const absl::StatusOr<proto::ProcessParentRef> parent = co_await looking;
     if (!parent.ok()) {
       options_.on_lost(parent.status());
       co_return StartResult(parent.status());

@@ -22,7 +22,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/ref.h"
-#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/stream_identity.h"
 

@@ -31,11 +31,12 @@
 #include "understudy/actors/ref.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/actors/task.h"
+#include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/grpc/grpc_stream.h"
 #include "understudy/transport/process/os_process.h"
-#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/process/process_birth.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/session/frame_stream.h"
@@ -134,7 +135,7 @@ class ConnectionEnd {
 };
 
 // The proxy: starts the process, accepts its one stream, and ends with the process.
-class ProcessChildProxy final : public ProcessParentActor {
+class ProcessChildProxy final : public proto::ProcessParentActor {
  public:
   ProcessChildProxy(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory,
                     std::shared_ptr<SocketFolder> sockets)
@@ -252,7 +253,7 @@ class ProcessChildProxy final : public ProcessParentActor {
   std::unique_ptr<ConnectionEnd> connection_end_;
   std::unique_ptr<GrpcListener> listener_;  // accepts only the child's stream
   std::unique_ptr<OsProcess> process_;
-  absl::optional<ProcessChildRef> process_child_;  // set when the child has attached
+  absl::optional<proto::ProcessChildRef> process_child_;  // set when the child has attached
   ProcessBirth birth_;
   bool stopping_ = false;
   bool leaving_ = false;
@@ -355,7 +356,7 @@ void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
     process_->Kill();
     return;
   }
-  process_child_ = ProcessChildRef(*pid);
+  process_child_ = proto::ProcessChildRef(*pid);
   if (stopping_) process_child_->stop().Tell(proto::ProcessStop());
   if (message.address().empty()) return;
   for (const proto::PeerAddress& other : directory_->Enter(child_.node_name, message.address())) {

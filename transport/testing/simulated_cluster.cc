@@ -17,7 +17,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
-#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/children/child_host_name.h"
 #include "understudy/transport/children/node_spawner.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/grants.h"

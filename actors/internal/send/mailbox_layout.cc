@@ -37,7 +37,8 @@ auto Tied(const MailboxDeclaration& declaration) {
 }
 
 bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
-  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && Tied(a) == Tied(b);
+  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && a.must_be_handled == b.must_be_handled &&
+         Tied(a) == Tied(b);
 }
 
 // MailboxLayout::Publishing::mask for that room: room is published once for every mask + 1 messages, a power of two.
@@ -115,6 +116,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
   constexpr uint32_t kHandedRoomMin = 8;
   const bool is_handed = is_plain && !added.is_call() && added.room() >= kHandedRoomMin;
   made->handed_ = handed_ | (is_handed ? bit : 0);
+  made->must_be_handled_ = must_be_handled_ | (added.must_be_handled ? bit : 0);
   made->size_ = size_ + 1;
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());

@@ -30,6 +30,7 @@ struct MailboxDeclaration {
   const MessageType* reply = nullptr;  // null for a tell
   MailboxOptions options;
   size_t capacity_bytes = SIZE_MAX;  // capacity_bytes of the options, resolved for this message type
+  bool must_be_handled = false;      // the start of an actor fails if none of its clauses names this mailbox
 
   bool is_call() const { return reply != nullptr; }
   // True if this mailbox takes a message of that type, or its bytes (WireBytes). `ask`
@@ -94,6 +95,8 @@ class MailboxLayout {
   uint64_t handed() const { return handed_; }
   // Mailboxes that fail their actor, or drop their oldest, when they overflow.
   uint64_t overflowing() const { return overflowing_; }
+  // Mailboxes that a clause has to name before the actor has started. Bit i is mailbox i.
+  uint64_t must_be_handled() const { return must_be_handled_; }
   bool has_bytes() const { return has_bytes_; }
   // True if a mailbox for calls has a time to live.
   bool has_expiring_calls() const { return has_expiring_calls_; }
@@ -131,6 +134,7 @@ class MailboxLayout {
   uint64_t plain_ = 0;
   uint64_t handed_ = 0;
   uint64_t overflowing_ = 0;
+  uint64_t must_be_handled_ = 0;
   bool has_bytes_ = false;
   bool has_expiring_calls_ = false;
   uint32_t id_ = 0;

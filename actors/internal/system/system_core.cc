@@ -19,6 +19,7 @@
 #include "understudy/actors/internal/system/split_mix.h"
 #include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy {
 

@@ -37,6 +37,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"

@@ -109,6 +109,8 @@ class ActorCore final : public CellOwner {
   Pid parent() const { return parent_.parent(); }
   Random& random();
 
+  // Notes that a clause names the mailbox. Matters only while Start runs.
+  void NameInClause(int mailbox);
   // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
   // The actor handles nothing more, and ends with `reason` when its handler has returned. The first call counts.
@@ -326,6 +328,8 @@ class ActorCore final : public CellOwner {
   void Decide(StartResult next);
   void RunStart(absl::optional<StartResult> next);
   RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
+  // Names the mailboxes in rare_->unhandled_mailboxes.
+  absl::Status UnhandledMailboxesError();
   void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 

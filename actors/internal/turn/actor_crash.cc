@@ -12,6 +12,7 @@
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 
 namespace understudy::internal {
 namespace {

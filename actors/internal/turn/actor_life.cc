@@ -1,12 +1,18 @@
 // The beginning of an actor's life: its constructor, its names and Start.
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/variant.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
@@ -27,7 +33,8 @@ class Construction final : public MailboxHost {
 
   int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) override {
     UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
-                     " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
+                     " is one too many: an actor has at most ", limits::kMailboxesPerActorMax, ", and this one has ",
+                     CountsByService());
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
     const MailboxLayout* const known = status_.ok() ? layout_->FindLonger(declaration) : nullptr;
     if (known != nullptr) {
@@ -38,18 +45,34 @@ class Construction final : public MailboxHost {
     made_[static_cast<size_t>(count_)] = mailbox;
     return count_++;
   }
-  bool HasMade(const MailboxBase& mailbox) const override {
+  bool NameInClause(const MailboxBase& mailbox) override {
     const int index = mailbox.index();  // anything, before its constructor has run
     if (index < 0 || index >= count_) return false;
     const MailboxBase* const made = made_[static_cast<size_t>(index)];
-    return made == nullptr || made == &mailbox;
+    if (made != nullptr && made != &mailbox) return false;
+    named_ |= uint64_t{1} << index;
+    return true;
   }
   ActorCore& core() override { return core_; }
   const MailboxLayout& layout() const { return *layout_; }
+  // The mailboxes that have to be handled and that no clause names.
+  uint64_t unhandled() const { return layout_->must_be_handled() & ~named_; }
   // The error of the first mailbox that had invalid options or was one too many; OK if there was none.
   const absl::Status& status() const { return status_; }
 
  private:
+  // "40 of auction.Auction, 24 of auction.Admin". Mailboxes of no service are counted as "of its own".
+  std::string CountsByService() const {
+    std::map<absl::string_view, int> counts;
+    for (size_t place = 0; place < layout_->size(); ++place) {
+      const absl::string_view name = (*layout_)[place].wire_name;
+      const size_t slash = name.find('/');
+      ++counts[slash == absl::string_view::npos ? absl::string_view("its own") : name.substr(0, slash)];
+    }
+    return absl::StrJoin(counts, ", ", [](std::string* out, const auto& each) {
+      absl::StrAppend(out, each.second, " of ", each.first);
+    });
+  }
   absl::Status Extend(const MailboxDeclaration& declaration) {
     if (absl::Status valid = declaration.Validate(); !valid.ok()) return valid;
     const MailboxLayout* const longer = layout_->With(declaration);
@@ -65,6 +88,7 @@ class Construction final : public MailboxHost {
   ActorCore& core_;
   const MailboxLayout* layout_ = &MailboxLayout::Empty();
   int count_ = 0;
+  uint64_t named_ = 0;  // bit i: a clause names mailbox i
   // Only the first count_ elements are set and read: initializing all would cost each spawn. Null for the mailboxes of
   // arrays.
   std::array<const MailboxBase*, limits::kMailboxesPerActorMax> made_;
@@ -114,6 +138,7 @@ bool ActorCore::Construct() {
   if (layout().has_expiring_calls()) rare();  // so that each turn ends with ArmExecutor
   ThisTurn().gates = cell().gates();
   ThisTurn().layout = cell().layout();
+  if (construction.unhandled() != 0) rare().unhandled_mailboxes = construction.unhandled();
   if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
@@ -231,6 +256,8 @@ void ActorCore::Decide(StartResult next) {
     SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
   } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
     DeclineStart();
+  } else if (rare_ != nullptr && rare_->unhandled_mailboxes != 0) {
+    SetExit(ExitReason::Failed(UnhandledMailboxesError()), ExitCause::kOwn);
   } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
     start_.Open();
     EnterBehavior(later->behavior.table());
@@ -239,6 +266,24 @@ void ActorCore::Decide(StartResult next) {
     BecomeStarted();
     if (rare_ == nullptr || rare_->behaviors.next() == nullptr) EnterBehavior(behavior->table());
   }
+}
+
+void ActorCore::NameInClause(int mailbox) {
+  if (stage_ != Stage::kStarting) return;
+  const KernelCode kernel;
+  if (!kernel.is_fenced() && rare_ != nullptr) rare_->unhandled_mailboxes &= ~(uint64_t{1} << mailbox);
+}
+
+absl::Status ActorCore::UnhandledMailboxesError() {
+  std::vector<absl::string_view> names;
+  for (size_t place = 0; place < layout().size(); ++place) {
+    if ((rare_->unhandled_mailboxes >> place & 1) != 0) names.push_back(layout()[place].wire_name);
+  }
+  const Actor& object = *actor_;
+  return absl::FailedPreconditionError(absl::StrCat(
+      DemangledName(typeid(object).name()), " does not handle ", absl::StrJoin(names, ", "),
+      ": expected a clause (On, Refuse or Drop) for each rpc in the behaviors that the constructor and Start build, "
+      "context().HandlesLater, or the rpc's option optional_rpc"));
 }
 
 void ActorCore::BecomeStarted() {

@@ -63,6 +63,8 @@ struct Rare {
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
+  // Until the actor has started: the mailboxes that no clause names, though one has to. Bit i is mailbox i.
+  uint64_t unhandled_mailboxes = 0;
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
   // When the first of the messages that WatchExpiry looks at expires.

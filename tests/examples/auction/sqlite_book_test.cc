@@ -19,8 +19,8 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/test_system.h"
-#include "understudy/examples/auction/auction.actor.h"
 #include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/auction.ref.h"
 #include "understudy/examples/auction/ledger_store.h"
 #include "understudy/examples/auction/temp_folder.h"
 

@@ -24,7 +24,9 @@
 namespace understudy::generator {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Key;
 
 static_assert(kRpcsPerServiceMax == limits::kMailboxesPerActorMax);
 static_assert(kCapacityMessagesMax == limits::kMailboxCapacityMessagesMax);
@@ -68,7 +70,7 @@ class GeneratorTest : public testing::Test {
     EXPECT_TRUE(parser.Parse(&tokens, &parsed));
     // The files that it imports are linked into this test.
     (void)google::protobuf::Empty::descriptor();
-    (void)RpcOptions::descriptor();
+    (void)google::protobuf::GetEnumDescriptor<options::Overflow>();
     pool_ = std::make_unique<google::protobuf::DescriptorPool>(google::protobuf::DescriptorPool::generated_pool());
     const google::protobuf::FileDescriptor* file = pool_->BuildFileCollectingErrors(parsed, &errors);
     if (file == nullptr) return "bad.proto cannot be built";
@@ -80,7 +82,7 @@ class GeneratorTest : public testing::Test {
   std::string ErrorOfRpc(absl::string_view rpc) { return ErrorOf(absl::StrCat("service S {\n", rpc, "\n}\n")); }
   // The same of an rpc with that option, on line 4.
   std::string ErrorOfOption(absl::string_view option) {
-    return ErrorOfRpc(absl::StrCat("  rpc R(M) returns (M) {\n    option (understudy.", option, ";\n  }"));
+    return ErrorOfRpc(absl::StrCat("  rpc R(M) returns (M) {\n    option (understudy.options.", option, ";\n  }"));
   }
 
   std::unique_ptr<google::protobuf::DescriptorPool> pool_;
@@ -88,12 +90,14 @@ class GeneratorTest : public testing::Test {
 };
 
 TEST_F(GeneratorTest, GoodOptionsAreNoError) {
-  EXPECT_EQ(ErrorOfRpc("rpc R(M) returns (google.protobuf.Empty) { option (understudy.cast) = true;"
-                       "option (understudy.capacity_messages) = 536870912; option (understudy.capacity_bytes) = 1;"
-                       "option (understudy.on_restart) = KEEP; option (understudy.time_to_live) = '1ns'; }"),
-            "");
+  EXPECT_EQ(
+      ErrorOfRpc(
+          "rpc R(M) returns (google.protobuf.Empty) { option (understudy.options.cast) = true;"
+          "option (understudy.options.capacity_messages) = 536870912; option (understudy.options.capacity_bytes) = 1;"
+          "option (understudy.options.on_restart) = KEEP; option (understudy.options.time_to_live) = '1ns'; }"),
+      "");
   EXPECT_THAT(sink_.files["bad.actor.h"], HasSubstr(".time_to_live = absl::Nanoseconds(1)"));
-  EXPECT_EQ(sink_.files.count("bad.actor.cc"), 1U);
+  EXPECT_THAT(sink_.files, ElementsAre(Key("bad.actor.h"), Key("bad.ref.cc"), Key("bad.ref.h"), Key("bad.testing.h")));
 }
 
 TEST_F(GeneratorTest, AnOptionOutOfRangeIsAnErrorAtItsLine) {
@@ -137,6 +141,7 @@ TEST_F(GeneratorTest, AClassThatIsAMessageAlreadyIsAnError) {
   EXPECT_THAT(
       ErrorOf("message SRef {}\nservice S {}"),
       HasSubstr("bad.proto:3:9: service S: the class SRef that is generated has the name of the type bad.SRef"));
+  EXPECT_THAT(ErrorOf("message MockS {}\nservice S {}"), HasSubstr("the class MockS that is generated has the name"));
 }
 
 TEST_F(GeneratorTest, MoreRpcsThanAnActorHasMailboxesAreAnError) {

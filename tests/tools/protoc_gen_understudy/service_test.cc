@@ -1,4 +1,4 @@
-// The generated classes of counter.proto in use: one process, then two simulated nodes.
+// The generated classes of counter.proto in use, in one process; service_cluster_test has two nodes.
 
 #include <sstream>
 #include <string>
@@ -8,52 +8,26 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "google/protobuf/empty.pb.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/proto/ref.pb.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.pb.h"
-#include "understudy/transport/testing/simulated_cluster.h"
+#include "understudy/tests/tools/protoc_gen_understudy/counters.h"
 
 namespace counter {
 namespace {
 
+using testing::HasSubstr;
 using understudy::Behavior;
 using understudy::SpawnOptions;
 using understudy::StartResult;
-
-class Counter : public CounterActor {
- protected:
-  StartResult Start() override { return counting_; }
-
-  TotalReply Now() const {
-    TotalReply reply;
-    reply.set_total(total_);
-    return reply;
-  }
-  void Add(const AddRequest& request) {
-    total_ += request.number();
-    for (const WatcherRef& watcher : watchers_) watcher.changed().Tell(Now());
-  }
-  google::protobuf::Empty Flush(const FlushRequest&) { return {}; }
-  absl::Status AddWatcher(const WatchRequest& request) {
-    absl::StatusOr<WatcherRef> watcher = WatcherRef::FromProto(request.watcher(), context().Self());
-    if (!watcher.ok()) return watcher.status();
-    watchers_.push_back(*watcher);
-    watcher->changed().Tell(Now());
-    return absl::OkStatus();
-  }
-  TotalReply Total(const TotalRequest&) { return Now(); }
-
-  int64_t total_ = 0;
-  std::vector<WatcherRef> watchers_;
-  Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Total), On(flush, &Counter::Flush),
-                     On(watch, &Counter::AddWatcher)};
-};
 
 // Serves the optional rpc too.
 class ResettableCounter final : public Counter {
@@ -69,28 +43,29 @@ class ResettableCounter final : public Counter {
   Behavior resettable_{"resettable", On(add, &ResettableCounter::Add), On(reset, &ResettableCounter::Reset)};
 };
 
-class Watcher final : public WatcherActor {
- public:
-  explicit Watcher(std::vector<int64_t>* seen) : seen_(*seen) {}
+// Serves two services.
+class KeptCounter final : public Counter, public KeeperActor {
+  StartResult Start() override { return counting_; }
 
- private:
-  StartResult Start() override { return watching_; }
+  TotalReply Freeze(const FreezeRequest&) {
+    Become(frozen_);
+    return Now();
+  }
 
-  std::vector<int64_t>& seen_;
-  Behavior watching_{"watching", On(changed, [this](const TotalReply& reply) { seen_.push_back(reply.total()); })};
+  Behavior counting_{"counting",
+                     On(add, &KeptCounter::Add),
+                     On(total, &KeptCounter::Total),
+                     On(flush, &KeptCounter::Flush),
+                     On(watch, &KeptCounter::AddWatcher),
+                     On(freeze, &KeptCounter::Freeze)};
+  Behavior frozen_{"frozen", Drop(add), On(total, &KeptCounter::Total)};
 };
 
-AddRequest Number(int64_t number) {
-  AddRequest request;
-  request.set_number(number);
-  return request;
-}
-
-WatchRequest WatchBy(const WatcherRef& watcher) {
-  WatchRequest request;
-  *request.mutable_watcher() = watcher.ToProto();
-  return request;
-}
+// Leaves out rpcs that are not optional.
+class Adder final : public CounterActor {
+  StartResult Start() override { return adding_; }
+  Behavior adding_{"adding", On(add, [] {}), Drop(watch)};
+};
 
 class ServiceTest : public understudy::ActorTest {};
 
@@ -119,6 +94,26 @@ TEST_F(ServiceTest, AnActorThatLeavesOutAnOptionalRpcAnswersNoMailbox) {
   const absl::StatusOr<TotalReply> reset = Ask(with.reset(), ResetRequest());
   ASSERT_TRUE(reset.ok()) << reset.status();
   EXPECT_EQ(reset->total(), 4);
+}
+
+TEST_F(ServiceTest, AnActorThatLeavesOutAnotherRpcDoesNotStartAndNamesIt) {
+  const CounterRef adder = system().Spawn<Adder>();
+  const absl::Status started = system().AwaitStart(adder.pid(), absl::Seconds(1));
+  ASSERT_TRUE(understudy::ExitReasonOf(started).has_value()) << started;
+  EXPECT_TRUE(absl::IsFailedPrecondition(understudy::ExitReasonOf(started)->status())) << started;
+  EXPECT_THAT(std::string(started.message()),
+              HasSubstr("counter::(anonymous namespace)::Adder does not handle counter.Counter/Total, "
+                        "counter.Counter/Flush: expected a clause"));
+}
+
+TEST_F(ServiceTest, AnActorOfTwoServicesHasARefOfEach) {
+  const understudy::Ref<KeptCounter> kept = system().Spawn<KeptCounter>();
+  const CounterRef counter = kept;
+  const KeeperRef keeper = kept;
+  counter.add().Tell(Number(2));
+  EXPECT_EQ(Ask(keeper.freeze(), FreezeRequest())->total(), 2);
+  counter.add().Tell(Number(2));
+  EXPECT_EQ(Ask(counter.total(), TotalRequest())->total(), 2);
 }
 
 TEST_F(ServiceTest, ARefComparesHashesAndPrintsAsItsPid) {
@@ -152,34 +147,11 @@ TEST_F(ServiceTest, AMalformedRefIsRefused) {
   EXPECT_EQ(*WatcherRef::FromProto(WatcherRef().ToProto(), counter.pid()), WatcherRef());
 }
 
-TEST(ServiceClusterTest, AsksTellsAndRefsCrossNodes) {
-  understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});
-  cluster.RunFor(absl::Seconds(1));
-  cluster.system("home").Spawn<Counter>(SpawnOptions{.published_as = "home/counter"});
-  understudy::TestSystem& away = cluster.system("away");
-  const absl::StatusOr<CounterRef> counter = away.Lookup<CounterRef>("home/counter", absl::Seconds(5));
-  ASSERT_TRUE(counter.ok()) << counter.status();
-
-  std::vector<int64_t> seen;
-  counter->watch().Tell(WatchBy(away.Spawn<Watcher>(&seen)));
-  counter->add().Tell(Number(3));
-  EXPECT_TRUE(away.Ask(counter->flush(), FlushRequest(), absl::Seconds(5)).ok());
-  const absl::StatusOr<TotalReply> total = away.Ask(counter->total(), TotalRequest(), absl::Seconds(5));
-  ASSERT_TRUE(total.ok()) << total.status();
-  EXPECT_EQ(total->total(), 3);
-  EXPECT_TRUE(understudy::IsNoMailbox(away.Ask(counter->reset(), ResetRequest(), absl::Seconds(5)).status()));
-  cluster.RunFor(absl::Seconds(1));
-  EXPECT_EQ(seen, (std::vector<int64_t>{0, 3}));
-}
-
-// A lookup compares the mailboxes of the ref with those of the actor.
-TEST(ServiceClusterTest, ALookupRefusesAnActorOfAnotherService) {
-  understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});
-  cluster.RunFor(absl::Seconds(1));
-  cluster.system("home").Spawn<Counter>(SpawnOptions{.published_as = "home/counter"});
-  cluster.RunFor(absl::Seconds(1));
-  const absl::StatusOr<WatcherRef> wrong = cluster.system("away").Lookup<WatcherRef>("home/counter", absl::Seconds(5));
-  EXPECT_TRUE(absl::IsFailedPrecondition(wrong.status())) << wrong.status();
+// Compiled with -Wshadow -Werror: no option's name is a variable of namespace understudy.
+TEST(OptionNamesTest, AreFreeForTheUsersOfTheNamespace) {
+  using namespace understudy;  // NOLINT(google-build-using-namespace)
+  const int cast = 1, overflow = 2, capacity_messages = 3, time_to_live = 4, redacted = 5;
+  EXPECT_EQ(cast + overflow + capacity_messages + time_to_live + redacted, 15);
 }
 
 }  // namespace

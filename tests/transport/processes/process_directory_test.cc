@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/process.pb.h"
-#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/process/process_spawner.h"
 
 namespace understudy {

@@ -33,6 +33,7 @@
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/tests/transport/echo_actor.h"

@@ -1,4 +1,4 @@
-#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/parent_invitation.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,9 +1,10 @@
-#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/children/child_host_name.h"
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {

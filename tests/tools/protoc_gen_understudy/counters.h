@@ -1,0 +1,72 @@
+// A counter and a watcher of it, for the tests of the classes of counter.proto.
+#ifndef UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_
+#define UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/empty.pb.h"
+#include "understudy/actors/actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/counter.pb.h"
+
+namespace counter {
+
+class Counter : public CounterActor {
+ protected:
+  understudy::StartResult Start() override { return counting_; }
+
+  TotalReply Now() const {
+    TotalReply reply;
+    reply.set_total(total_);
+    return reply;
+  }
+  void Add(const AddRequest& request) {
+    total_ += request.number();
+    for (const WatcherRef& watcher : watchers_) watcher.changed().Tell(Now());
+  }
+  google::protobuf::Empty Flush(const FlushRequest&) { return {}; }
+  absl::Status AddWatcher(const WatchRequest& request) {
+    absl::StatusOr<WatcherRef> watcher = WatcherRef::FromProto(request.watcher(), context().Self());
+    if (!watcher.ok()) return watcher.status();
+    watchers_.push_back(*watcher);
+    watcher->changed().Tell(Now());
+    return absl::OkStatus();
+  }
+  TotalReply Total(const TotalRequest&) { return Now(); }
+
+  int64_t total_ = 0;
+  std::vector<WatcherRef> watchers_;
+  understudy::Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Total),
+                                 On(flush, &Counter::Flush), On(watch, &Counter::AddWatcher)};
+};
+
+class Watcher final : public WatcherActor {
+ public:
+  explicit Watcher(std::vector<int64_t>* seen) : seen_(*seen) {}
+
+ private:
+  understudy::StartResult Start() override { return watching_; }
+
+  std::vector<int64_t>& seen_;
+  understudy::Behavior watching_{"watching",
+                                 On(changed, [this](const TotalReply& reply) { seen_.push_back(reply.total()); })};
+};
+
+inline AddRequest Number(int64_t number) {
+  AddRequest request;
+  request.set_number(number);
+  return request;
+}
+
+inline WatchRequest WatchBy(const WatcherRef& watcher) {
+  WatchRequest request;
+  *request.mutable_watcher() = watcher.ToProto();
+  return request;
+}
+
+}  // namespace counter
+
+#endif  // UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_

@@ -1,0 +1,71 @@
+// FileCode: what the texts of all files that are generated from one .proto file have in common: its services, how types
+// are named in it, comments, include guards. One thread at a time.
+#ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_FILE_CODE_H_
+#define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_FILE_CODE_H_
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "understudy/tools/protoc_gen_understudy/service.h"
+
+namespace understudy::generator {
+
+inline constexpr size_t kColumnsMax = 120;
+
+// `lines` as a comment, `indent` before each.
+std::string Comment(const std::vector<std::string>& lines, absl::string_view indent);
+// As above, of what the .proto file says, and below that `ours`.
+std::string Comment(std::vector<std::string> theirs, const std::vector<std::string>& ours, absl::string_view indent);
+
+class FileCode {
+ public:
+  // `file` and `services`, which are those of the file, outlive it.
+  FileCode(const google::protobuf::FileDescriptor& file, const std::vector<Service>& services);
+
+  const std::vector<Service>& services() const { return services_; }
+  // "understudy", or "::understudy" where the package has a namespace of that name.
+  const std::string& library() const { return library_; }
+  // The path of a generated file, such as "a/auction.ref.h" for "ref.h".
+  std::string PathOf(absl::string_view suffix) const;
+
+  // The text of the header that ends in `suffix`, such as "ref.h". `system`, `absl` and `understudy` name what it
+  // includes: "vector", "time/time.h", "actors/ref.h"; `own` is the suffix of a generated file of the same .proto file.
+  struct Includes {
+    std::set<std::string> system;
+    std::set<std::string> absl;
+    std::set<std::string> understudy;
+    std::string own;
+  };
+  std::string Header(absl::string_view suffix, const Includes& includes, absl::string_view code) const;
+  // The text of a source for the header that ends in `suffix`.
+  std::string Source(absl::string_view suffix, const Includes& includes, absl::string_view code) const;
+  // `code` within the file's namespace.
+  std::string InNamespace(absl::string_view code) const;
+
+  // The message of the rpc's mailbox: "Offer", or "understudy::Call<Offer, OfferResult>".
+  std::string MessageOf(const Rpc& rpc) const;
+  // The name of that class of this file outside the file's namespace.
+  std::string Qualified(absl::string_view class_name) const;
+
+ private:
+  std::string NameIn(const google::protobuf::Descriptor& type,
+                     const google::protobuf::ServiceDescriptor& service) const;
+
+  const google::protobuf::FileDescriptor& file_;
+  const std::vector<Service>& services_;
+  const std::string library_;
+};
+
+// The files that are generated.
+std::string RefHeader(const FileCode& code);      // x.ref.h: the refs
+std::string RefSource(const FileCode& code);      // x.ref.cc
+std::string ActorHeader(const FileCode& code);    // x.actor.h: the actors
+std::string TestingHeader(const FileCode& code);  // x.testing.h: the probes and mocks
+
+}  // namespace understudy::generator
+
+#endif  // UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_FILE_CODE_H_
