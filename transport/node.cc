@@ -111,7 +111,6 @@ class Node::Parts {
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions(Grants grants);
-  static constexpr int kFailedExitStatus = 1;
   bool is_tls() const { return options_.credentials.tls.has_value(); }
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
