@@ -269,7 +269,7 @@ void ActorCore::Decide(StartResult next) {
 }
 
 void ActorCore::NameInClause(int mailbox) {
-  if (stage_ != Stage::kStarting) return;
+  if (!start_.is_starting()) return;
   const KernelCode kernel;
   if (!kernel.is_fenced() && rare_ != nullptr) rare_->unhandled_mailboxes &= ~(uint64_t{1} << mailbox);
 }
