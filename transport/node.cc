@@ -353,7 +353,7 @@ void Node::Parts::Leave() {
 int Node::Parts::Drain(absl::Duration allowed) {
   return drain_.Once(allowed, [this](absl::Duration within) {
     core_->BeginDrain();
-    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogBegin(within, core_->open_work());
+    drain_.LogBegin(within, core_->open_work());
     const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
     if (parent_lives) {
       link_.leaving(within);
@@ -364,7 +364,7 @@ int Node::Parts::Drain(absl::Duration allowed) {
     if (!parent_gone_.load(std::memory_order_acquire)) Leave();
     accepting_.store(false, std::memory_order_release);
     if (listener_ != nullptr) listener_->Stop();
-    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogEnd();
+    drain_.LogEnd();
     return in_order ? 0 : kFailedExitStatus;
   });
 }
