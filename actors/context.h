@@ -300,8 +300,8 @@ class Context : public SpawnsActors<Context> {
   // more than once, the first reason counts. Before the actor has started, this is a start
   // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // As Stop, for the proxy of something else, such as a process. `reason` says why that
-  // thing ended; this actor did not crash, so there is no CrashReport.
+  // Stop for an actor that is the proxy of something else, such as a process: `reason` says
+  // why the process ended. The actor itself did not crash, so there is no CrashReport.
   void StopAs(ExitReason reason);
 
   // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is

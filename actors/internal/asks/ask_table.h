@@ -66,18 +66,24 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// What the owner of an AskTable does outside the table when an ask is answered or given up.
-struct TellCallee {  // that the asker no longer waits for its answer
+// The actions that an AskTable asks of its owner when an ask is answered or given up. Each names one thing outside the
+// table.
+
+// Tell `callee` that nobody waits for the answer to its call `ask` any more.
+struct TellCallee {
   Pid callee;
   uint64_t ask = 0;
 };
-struct EndNameWatch {  // of the registry
+// End the registry's watch with this id, which a lookup has begun.
+struct EndNameWatch {
   uint64_t watch = 0;
 };
-struct RemoveName {  // from this node's registry, because its publication has failed
+// Remove the name from this node's registry, because its publication has failed.
+struct RemoveName {
   std::string name;
 };
-struct ReopenMailbox {  // ends one close of it
+// End one of the closes that keep the mailbox closed.
+struct ReopenMailbox {
   int mailbox = 0;
 };
 struct TakeBackMessage {  // which waits for room in a mailbox of `receiver`, an actor of this node
@@ -131,13 +137,14 @@ class AskTable {
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
 
-  // What else an ask may be besides a call or a sleep. Each requires IsUnderWay(id).
+  // Add begins a call or a sleep. The three functions below make another kind of ask of it; each requires
+  // IsUnderWay(id).
   //
-  // It is a lookup of `name`, which the registry watches for it under the id `watch`.
+  // The ask is a lookup of `name`, and the registry's watch for that name has the id `watch`.
   void LooksUp(uint64_t id, std::string name, uint64_t watch);
-  // It is a publication of `name`, which this node's registry has already.
+  // The ask is a publication of `name`, and this node's registry has the name already.
   void Publishes(uint64_t id, std::string name);
-  // It is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
+  // The ask is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
   enum class RoomIn { kThisNode, kOtherNode };
   void WaitsForRoom(uint64_t id, Pid receiver, RoomIn where);
 
@@ -159,8 +166,9 @@ class AskTable {
 
   // Requires an entry without an answer. CHECKs that no other coroutine awaits it.
   void Await(uint64_t id, Waiter waiter);
-  // As Await, for each of `pendings`, of which some may have an answer already, which `group` has counted, and some no
-  // entry. Returns true if the group cannot do without any of the answers that have not come.
+  // Makes `group` wait for each of `pendings` that has an entry. An entry that has its answer already, which the caller
+  // has counted in `group`, keeps the answer until the group is resumed. Returns true if the group cannot do without
+  // any of the answers that have not come.
   bool Join(absl::Span<const PendingId> pendings, GroupWait& group);
   // Undoes Await or Join. Does nothing if there is no entry.
   void StopWaiting(uint64_t id);
@@ -183,7 +191,7 @@ class AskTable {
   // The asks recorded by NoteForCall for that call that have no answer yet.
   std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
 
-  // What is to be done about the asks at the actor's end. No entry is freed.
+  // Returns the actions that end all asks at the actor's end. Frees no entry.
   std::vector<AskAction> End() const;
   // At the actor's end: the answers that were never taken.
   std::vector<Answer> TakeAnswers();
