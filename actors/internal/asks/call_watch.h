@@ -28,7 +28,7 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // These functions do under a lock what the functions of WaitGraph with the same names do, and report the cycle that
+  // Each function below calls the function of WaitGraph that has its name, under a lock, and reports the cycle that
   // closes, if any. A call is identified by its asker and by `ask`, the asker's id for it.
 
   // Call before the call is sent, because its answer may come before the send returns.
