@@ -300,9 +300,8 @@ class Context : public SpawnsActors<Context> {
   // more than once, the first reason counts. Before the actor has started, this is a start
   // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // Like Stop, for an actor that is the proxy of something outside the system, such as a
-  // process. `reason` says why that process ended. No CrashReport is made, because the
-  // actor itself did not crash.
+  // Like Stop, for the proxy of a process or of an actor on another node. `reason` says why
+  // that process or actor ended. No CrashReport is made, because the proxy did not crash.
   void StopAs(ExitReason reason);
 
   // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is
