@@ -354,8 +354,8 @@ int Node::Parts::Drain(absl::Duration allowed) {
   return drain_.Once(allowed, [this](absl::Duration within) {
     core_->BeginDrain();
     drain_.LogBegin(within, core_->open_work());
-    const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
-    if (parent_lives) {
+    // parent_gone_ is read before each step, because the parent may end meanwhile. acquire: pairs with OnParentGone.
+    if (invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire)) {
       link_.leaving(within);
       leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
       parent_watch_->Leaving(within + options_.drain_within);

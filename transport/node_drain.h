@@ -63,7 +63,7 @@ class NodeDrain {
   absl::Mutex mu_;
   bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
-  // Of the call of Once that drains.
+  // The next four fields are used only by the call of Once that drains.
   MonotonicTime began_;
   absl::Duration within_;
   absl::Duration took_;  // for ShutDown

@@ -66,24 +66,18 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// The actions that an AskTable asks of its owner when an ask is answered or given up. Each names one thing outside the
-// table.
-
-// Tell `callee` that nobody waits for the answer to its call `ask` any more.
-struct TellCallee {
+// The actions that an AskTable returns when an ask is answered or given up. Its owner applies them.
+struct TellCallee {  // that the asker no longer waits for its answer
   Pid callee;
   uint64_t ask = 0;
 };
-// End the registry's watch with this id, which a lookup has begun.
-struct EndNameWatch {
+struct EndNameWatch {  // of the registry
   uint64_t watch = 0;
 };
-// Remove the name from this node's registry, because its publication has failed.
-struct RemoveName {
+struct RemoveName {  // from this node's registry, because its publication has failed
   std::string name;
 };
-// End one of the closes that keep the mailbox closed.
-struct ReopenMailbox {
+struct ReopenMailbox {  // ends one close of it
   int mailbox = 0;
 };
 struct TakeBackMessage {  // which waits for room in a mailbox of `receiver`, an actor of this node
@@ -137,14 +131,13 @@ class AskTable {
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
 
-  // Add begins a call or a sleep. The three functions below make another kind of ask of it; each requires
-  // IsUnderWay(id).
+  // The next three functions say that ask `id` is neither a call nor a sleep. Each requires IsUnderWay(id).
   //
-  // The ask is a lookup of `name`, and the registry's watch for that name has the id `watch`.
+  // Ask `id` is a lookup of `name`, which the registry watches for it under the id `watch`.
   void LooksUp(uint64_t id, std::string name, uint64_t watch);
-  // The ask is a publication of `name`, and this node's registry has the name already.
+  // Ask `id` is a publication of `name`, which this node's registry has already.
   void Publishes(uint64_t id, std::string name);
-  // The ask is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
+  // Ask `id` is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
   enum class RoomIn { kThisNode, kOtherNode };
   void WaitsForRoom(uint64_t id, Pid receiver, RoomIn where);
 
@@ -166,9 +159,8 @@ class AskTable {
 
   // Requires an entry without an answer. CHECKs that no other coroutine awaits it.
   void Await(uint64_t id, Waiter waiter);
-  // Makes `group` wait for each of `pendings` that has an entry. An entry that has its answer already, which the caller
-  // has counted in `group`, keeps the answer until the group is resumed. Returns true if the group cannot do without
-  // any of the answers that have not come.
+  // Like Await, for each of `pendings`. A pending may be answered already, and then `group` has counted its answer; or
+  // it may have no entry. Returns true if the group needs every answer that has not come.
   bool Join(absl::Span<const PendingId> pendings, GroupWait& group);
   // Undoes Await or Join. Does nothing if there is no entry.
   void StopWaiting(uint64_t id);
@@ -191,7 +183,7 @@ class AskTable {
   // The asks recorded by NoteForCall for that call that have no answer yet.
   std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
 
-  // Returns the actions that end all asks at the actor's end. Frees no entry.
+  // Returns the actions for all open asks at the actor's end. Frees no entry.
   std::vector<AskAction> End() const;
   // At the actor's end: the answers that were never taken.
   std::vector<Answer> TakeAnswers();
