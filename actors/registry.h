@@ -36,6 +36,9 @@ struct MailboxSignature {
   bool is_call = false;
   std::string request;  // full message name
   std::string reply;    // empty unless is_call
+  // Of an actor on another node, whose messages differ from those of the same names here: what one of the two nodes
+  // would misread; empty if nothing. Set by the transport.
+  std::string misread;
   friend bool operator==(const MailboxSignature&, const MailboxSignature&) = default;
 };
 
@@ -85,9 +88,10 @@ struct NameKeep {
 // Returns OK, or InvalidArgument that says what is wrong with the name.
 absl::Status ValidateName(absl::string_view name);
 
-// Returns OK if `offered` has every mailbox of `used` with the same message types, or
-// if `offered` is empty, which means unknown. Otherwise returns FailedPrecondition
-// naming the first mailbox of `used` that is missing or differs.
+// Returns OK if `offered` has every mailbox of `used` with the same message types, of
+// which nothing is misread, or if `offered` is empty, which means unknown. Otherwise
+// returns FailedPrecondition that says of each mailbox of `used` that is missing or
+// differs what is wrong with it.
 absl::Status CheckMailboxes(const std::vector<MailboxSignature>& used, const std::vector<MailboxSignature>& offered);
 
 class Registry;

@@ -306,6 +306,13 @@ TEST(CheckMailboxesTest, ComparesWhatIsUsedMailboxByMailbox) {
   other.reply = "S";
   EXPECT_THAT(std::string(CheckMailboxes({total}, {other}).message()),
               HasSubstr("mailbox total takes Q -> S, not Q -> R"));
+  MailboxSignature misread = total;
+  misread.misread = "field R.n, number 1, was int64 and is string";
+  EXPECT_EQ(
+      CheckMailboxes({add, total}, {misread}).message(),
+      "the actor has no mailbox add; mailbox total differs on the actor's node (was: here, is: there): field R.n, "
+      "number 1, was int64 and is string");
+  EXPECT_TRUE(CheckMailboxes({add}, {misread, add}).ok()) << "a mailbox that is not used may differ";
 }
 
 TEST_F(LocalRegistryTest, WhatIsNoNameIsToldWithTheReason) {

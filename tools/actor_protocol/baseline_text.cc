@@ -13,7 +13,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
-#include "understudy/tools/actor_protocol/value_type.h"
+#include "understudy/transport/protocol/value_type.h"
 
 namespace understudy::actor_protocol {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
-#include "understudy/tools/actor_protocol/protocol.pb.h"
+#include "understudy/transport/protocol/placed_protocol.h"
+#include "understudy/transport/protocol/protocol.pb.h"
 
 namespace understudy::actor_protocol {
 

@@ -12,9 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "understudy/tools/actor_protocol/baseline_text.h"
-#include "understudy/tools/actor_protocol/compare.h"
-#include "understudy/tools/actor_protocol/findings.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
+#include "understudy/transport/protocol/compare.h"
+#include "understudy/transport/protocol/findings.h"
+#include "understudy/transport/protocol/placed_protocol.h"
 
 namespace understudy::actor_protocol {
 namespace {

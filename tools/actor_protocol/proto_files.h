@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
+#include "understudy/transport/protocol/placed_protocol.h"
 
 namespace understudy::actor_protocol {
 

@@ -23,6 +23,10 @@
 #include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/session_times.h"
 
+namespace google::protobuf {
+class DescriptorPool;
+}  // namespace google::protobuf
+
 namespace understudy {
 
 // A change in a node's relation to one of its peers.
@@ -81,6 +85,9 @@ struct NodeCoreOptions {
   ReliableSequence::Bounds bounds;
   // How long a change of credit waits for others to travel with it, unless the peer may need it sooner.
   absl::Duration credit_delay = absl::Milliseconds(50);
+  // Where the messages of this node's actors are declared, whose fingerprints peers are told (LocalTypes); null: in
+  // this program.
+  const google::protobuf::DescriptorPool* messages = nullptr;
   // The operations that each peer may do here. NodeCore::SetGrants replaces it.
   Grants grants;
   // Is told which streams carry sessions and when they break, so that it can find out

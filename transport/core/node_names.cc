@@ -21,19 +21,23 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/protocol/local_types.h"
 #include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::internal {
 
 NodeNames::NodeNames(std::string node, std::shared_ptr<const Grants> grants, Registry* registry,
-                     understudy::Inbound* inbound)
+                     understudy::Inbound* inbound, LocalTypes types)
     : node_(std::move(node)),
       registry_(registry),
       inbound_(inbound),
       grants_(std::move(grants)),
-      table_(node_, [this](absl::string_view peer, absl::string_view name) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        return MayPublish(peer, name);  // table_ is used with mu_ held
-      }) {}
+      table_(
+          node_,
+          [this](absl::string_view peer, absl::string_view name) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            return MayPublish(peer, name);  // table_ is used with mu_ held
+          },
+          std::move(types)) {}
 
 bool NodeNames::MayPublish(absl::string_view peer, absl::string_view name) const {
   const auto identity = identities_.find(peer);
@@ -74,10 +78,10 @@ void NodeNames::SetGrants(std::shared_ptr<const Grants> grants) {
 }
 
 void NodeNames::OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place,
-                               MonotonicTime now) {
+                               MonotonicTime now, Fingerprints fingerprints) {
   absl::MutexLock lock(&mu_);
   identities_.insert_or_assign(std::string(peer), identity);
-  table_.OnSessionBegun(peer, place, now);
+  table_.OnSessionBegun(peer, place, now, fingerprints);
 }
 
 NodeNames::Taken NodeNames::OnChanges(absl::string_view peer, absl::string_view bytes) {
@@ -165,13 +169,14 @@ void NodeNames::Make(const NameTable::Change& change) {
       shown_[change.name] = change.entry.pid;
       if (is_own) return;  // the actor that published the name inserted it
       NameRecord record{.name = change.name, .pid = change.entry.pid, .scope = NameScope::kCluster};
-      const proto::SignatureSet none;
-      for (const proto::MailboxSignature& mailbox :
-           (change.entry.mailboxes != nullptr ? *change.entry.mailboxes : none).mailboxes()) {
+      const int mailboxes = change.entry.mailboxes != nullptr ? change.entry.mailboxes->mailboxes_size() : 0;
+      for (int i = 0; i < mailboxes; ++i) {
+        const proto::MailboxSignature& mailbox = change.entry.mailboxes->mailboxes(i);
         record.mailboxes.push_back({.name = mailbox.name(),
                                     .is_call = mailbox.is_call(),
                                     .request = mailbox.request(),
-                                    .reply = mailbox.reply()});
+                                    .reply = mailbox.reply(),
+                                    .misread = change.entry.misread != nullptr ? (*change.entry.misread)[i] : ""});
       }
       // While a name of this node only (RegisteredAs) has the same text, the registry keeps this one hidden.
       (void)registry_->Insert(record);

@@ -35,6 +35,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/protocol/local_types.h"
 #include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::internal {
@@ -42,7 +43,9 @@ namespace understudy::internal {
 class NodeNames {
  public:
   // `node` is this node's name. `registry` and `inbound` must outlive this object.
-  NodeNames(std::string node, std::shared_ptr<const Grants> grants, Registry* registry, understudy::Inbound* inbound);
+  // `types` are the messages of this node's actors.
+  NodeNames(std::string node, std::shared_ptr<const Grants> grants, Registry* registry, understudy::Inbound* inbound,
+            LocalTypes types);
 
   // ---- Any thread, also with a peer's lock held. Functions without a comment are as in NameTable. ----
 
@@ -54,7 +57,8 @@ class NodeNames {
   // Replaces the grants, and asks the peers for their names again.
   void SetGrants(std::shared_ptr<const Grants> grants);
   // `identity` is what the stream with which the session began proved of the peer.
-  void OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place, MonotonicTime now);
+  void OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place, MonotonicTime now,
+                      Fingerprints fingerprints);
   struct Taken {
     absl::Status status;
     std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted, for the peer's own deliveries

@@ -38,7 +38,8 @@ struct NodeParts {
   NodeParts(NodeCoreOptions its_options, NodeLinkOwner* link_owner, PeerCoreOwner* its_owner)
       : options(std::move(its_options)),
         owner(its_owner),
-        names(options.node, std::make_shared<const Grants>(options.grants), options.registry, options.inbound),
+        names(options.node, std::make_shared<const Grants>(options.grants), options.registry, options.inbound,
+              LocalTypes(options.messages)),
         links(link_owner) {}
 
   const NodeCoreOptions options;

@@ -24,7 +24,9 @@
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
+#include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/peer_session.h"
 #include "understudy/transport/session/peer_watch.h"
 #include "understudy/transport/session/stream_identity.h"
@@ -322,7 +324,9 @@ void PeerCore::OnBegun(const SessionBegun& begun) {
   UpdateDialable();
   WatchPeer();
   parts_.places.Set(begun.nodes.peer_node, this);
-  parts_.names.OnSessionBegun(peer_->name, peer_->identity, begun.nodes.peer_node, Now());
+  const bool tells_fingerprints = (peer_->session.features() & kFeatureFingerprints) != 0;
+  parts_.names.OnSessionBegun(peer_->name, peer_->identity, begun.nodes.peer_node, Now(),
+                              tells_fingerprints ? Fingerprints::kTold : Fingerprints::kNotTold);
   TellNamesLocked();
 }
 

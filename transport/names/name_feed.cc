@@ -18,6 +18,7 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_signatures.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -30,7 +31,10 @@ FaultPoint kForgets("names_forget_what_the_peer_knows");
 // The most bytes that a change takes on the wire besides its name.
 constexpr size_t kChangeBytes = 64;
 
-bool IsEmpty(const proto::NameChanges& part) { return part.changes_size() == 0 && part.definitions_size() == 0; }
+// Whether the part has nothing that the peer acknowledges.
+bool IsEmpty(const proto::NameChanges& part) {
+  return part.changes_size() == 0 && part.definitions_size() == 0 && part.descriptions_size() == 0;
+}
 
 }  // namespace
 
@@ -110,6 +114,22 @@ void NameFeed::OnAskedAgain() {
   again_at_.clear();
 }
 
+void NameFeed::AskFor(uint32_t set, uint64_t mailboxes) {
+  proto::DescriptionRequest& request = to_ask_.emplace_back();
+  request.set_number(set);
+  request.set_mailboxes(mailboxes);
+}
+
+absl::Status NameFeed::OnAskedFor(const proto::DescriptionRequest& request) {
+  if (!defined_.contains(request.number()) || !asked_.insert(request.number()).second) {
+    return absl::InvalidArgumentError(absl::StrCat("a peer asks for a description of the set of mailboxes ",
+                                                   request.number(),
+                                                   ", which it was not told, or for the second time"));
+  }
+  to_tell_.push_back(request);
+  return absl::OkStatus();
+}
+
 absl::Status NameFeed::OnTaken(uint32_t parts) {
   if (parts > untaken_) {
     return absl::InvalidArgumentError(absl::StrCat("a peer took ", parts, " parts of names, and was told ", untaken_));
@@ -122,11 +142,14 @@ absl::Status NameFeed::OnTaken(uint32_t parts) {
 
 bool NameFeed::IsFull() const { return bytes_ >= limits::kNamePartBytes; }
 
-absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameSignatures& signatures) {
+absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameSignatures& signatures,
+                                              const LocalTypes& types) {
   Part part;
   bytes_ = 0;
   const bool may_tell = untaken_ < limits::kNamePartsUntakenMax || kKnowsNoWindow.armed();
-  while (!order_.empty() && !IsFull()) {
+  const bool describes = may_tell && !to_tell_.empty();
+  if (describes) TellDescription(signatures, types, part.changes);
+  while (!describes && !order_.empty() && !IsFull()) {
     const auto next = order_.begin();
     if (next->second.held != nullptr) {
       if (!IsEmpty(part.changes)) break;
@@ -139,16 +162,20 @@ absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameS
     entries_.erase(next->second.name);
     order_.erase(next);
   }
-  if (may_tell && order_.empty() && !snapshot_done_) {
+  if (may_tell && !describes && order_.empty() && !snapshot_done_) {
     snapshot_done_ = TellSnapshot(names, signatures, snapshot_at_, part.changes);
   }
-  if (may_tell && order_.empty() && snapshot_done_ && again_) {
+  if (may_tell && !describes && order_.empty() && snapshot_done_ && again_) {
     again_ = !TellSnapshot(names, signatures, again_at_, part.changes);
   }
-  if (IsEmpty(part.changes) && owed_taken_ == 0 && !ask_again_) return absl::nullopt;
+  if (IsEmpty(part.changes) && owed_taken_ == 0 && !ask_again_ && to_ask_.empty()) return absl::nullopt;
   if (!IsEmpty(part.changes)) ++untaken_;
   part.changes.set_tell_again(std::exchange(ask_again_, false));
   part.changes.set_taken(std::exchange(owed_taken_, 0));
+  for (size_t i = 0; i < limits::kDescriptionRequestsPerPartMax && !to_ask_.empty(); ++i) {
+    *part.changes.add_description_requests() = to_ask_.front();
+    to_ask_.pop_front();
+  }
   return part;
 }
 
@@ -161,9 +188,23 @@ bool NameFeed::Define(uint32_t number, const NameSignatures& signatures, proto::
   const bool is_large = bytes > limits::kSmallSignatureBytes;
   if (is_large && !IsEmpty(part)) return false;
   defined_.insert(number);
-  *part.add_definitions() = *set;
+  proto::SignatureSet& definition = *part.add_definitions();
+  definition = *set;
+  if (fingerprints_ == Fingerprints::kNotTold) {
+    for (proto::MailboxSignature& mailbox : *definition.mutable_mailboxes()) mailbox.clear_fingerprint();
+  }
   bytes_ += bytes;
   return !is_large;
+}
+
+void NameFeed::TellDescription(const NameSignatures& signatures, const LocalTypes& types, proto::NameChanges& part) {
+  const proto::DescriptionRequest request = to_tell_.front();
+  to_tell_.pop_front();
+  std::string description = types.Describe(*signatures.Find(request.number()), request.mailboxes());
+  if (description.size() > limits::kDescriptionBytesMax) description.clear();
+  proto::Description& told = *part.add_descriptions();
+  told.set_number(request.number());
+  told.set_protocol(std::move(description));
 }
 
 void NameFeed::TellClaim(const std::string& name, const OwnName& own, proto::NameChanges& part) {
@@ -249,6 +290,8 @@ std::string NameFeed::DebugString() const {
     absl::StrAppend(&text, "]");
   }
   for (const std::string& name : told_before_snapshot_) absl::StrAppend(&text, " +", name);
+  for (const auto& request : to_tell_) absl::StrAppend(&text, " describe ", request.number());
+  for (const auto& request : to_ask_) absl::StrAppend(&text, " ask for ", request.number());
   return text;
 }
 

@@ -10,6 +10,9 @@
 // several times before the peer is told is told once, so the feed keeps at most one
 // entry for each own name, and for each name that the peer knows and must forget.
 //
+// Descriptions. A peer may ask for the messages of the mailboxes in a set that it was told, once for each set. Each
+// description travels in a part of its own.
+//
 // Order. The changes of one name keep their order. A signal that must not overtake
 // earlier releases of names, such as the Down of an owner, is held until they are told.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_NAME_FEED_H_
@@ -17,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,6 +34,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_signatures.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 
@@ -42,10 +47,15 @@ struct OwnName {
 };
 using OwnNames = std::map<std::string, OwnName, std::less<>>;
 
+// Whether two nodes tell each other the fingerprints of mailboxes, and describe messages. They do if both have that
+// feature (kFeatureFingerprints in session/handshake.h).
+enum class Fingerprints : uint8_t { kNotTold, kTold };
+
 class NameFeed {
  public:
   // The session began at `begun`; the ages of claims are told as of that time.
-  explicit NameFeed(MonotonicTime begun) : begun_(begun) {}
+  explicit NameFeed(MonotonicTime begun, Fingerprints fingerprints = Fingerprints::kNotTold)
+      : begun_(begun), fingerprints_(fingerprints) {}
 
   // ---- Adding what the peer must be told ----
 
@@ -76,6 +86,11 @@ class NameFeed {
   void AskAgain() { ask_again_ = true; }
   // Call when the peer asks for all names again.
   void OnAskedAgain();
+  // Asks the peer to describe those mailboxes of a set that it has defined.
+  void AskFor(uint32_t set, uint64_t mailboxes);
+  // Call when the peer asks for a description. Returns InvalidArgument if it was not told
+  // the set, or has asked for it before.
+  absl::Status OnAskedFor(const proto::DescriptionRequest& request);
   // Call when a part of the peer has been entered. Tells the peer that it may send another.
   void OweTaken() { ++owed_taken_; }
   // Call when the peer says that it has entered `parts` parts. Returns InvalidArgument if
@@ -91,11 +106,12 @@ class NameFeed {
   };
   // Returns what is to be sent next. Returns nullopt if the peer has been told everything,
   // or must take earlier parts first.
-  absl::optional<Part> Take(const OwnNames& names, const NameSignatures& signatures);
+  absl::optional<Part> Take(const OwnNames& names, const NameSignatures& signatures, const LocalTypes& types);
 
   // ---- Observers ----
 
   MonotonicTime begun() const { return begun_; }
+  Fingerprints fingerprints() const { return fingerprints_; }
   // True if the peer has been told the whole snapshot and all later changes.
   bool is_all_told() const { return snapshot_done_ && !again_ && order_.empty(); }
   size_t size() const { return order_.size(); }
@@ -132,6 +148,7 @@ class NameFeed {
   bool Define(uint32_t number, const NameSignatures& signatures, proto::NameChanges& part);
   bool TellEntry(const std::string& name, const OwnNames& names, const NameSignatures& signatures,
                  proto::NameChanges& part);
+  void TellDescription(const NameSignatures& signatures, const LocalTypes& types, proto::NameChanges& part);
   void TellClaim(const std::string& name, const OwnName& own, proto::NameChanges& part);
   // Adds the names after `at` to the part until it is full, and sets `at` to the last one.
   // Returns true if there are no more.
@@ -139,6 +156,7 @@ class NameFeed {
   bool IsFull() const;
 
   MonotonicTime begun_;
+  Fingerprints fingerprints_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<uint64_t, Place> order_;
   uint64_t last_place_ = 0;
@@ -155,10 +173,13 @@ class NameFeed {
   std::string again_at_;
   bool ask_again_ = false;  // the next part asks the peer for all its names
 
-  std::set<uint32_t> defined_;  // signature sets that the peer has been told
-  size_t bytes_ = 0;            // approximate size of the part that is being made
-  uint32_t untaken_ = 0;        // parts sent that the peer has not taken
-  uint32_t owed_taken_ = 0;     // parts of the peer that were entered, and of which it has not been told
+  std::set<uint32_t> defined_;                     // signature sets that the peer has been told
+  std::set<uint32_t> asked_;                       // sets whose description the peer has asked for
+  std::deque<proto::DescriptionRequest> to_tell_;  // requests of the peer that are not answered yet
+  std::deque<proto::DescriptionRequest> to_ask_;   // requests that are not sent to the peer yet
+  size_t bytes_ = 0;                               // approximate size of the part that is being made
+  uint32_t untaken_ = 0;                           // parts sent that the peer has not taken
+  uint32_t owed_taken_ = 0;  // parts of the peer that were entered, and of which it has not been told
 };
 
 }  // namespace understudy

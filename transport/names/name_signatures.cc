@@ -12,6 +12,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -37,7 +38,8 @@ absl::Status CheckSet(const proto::SignatureSet& set) {
 
 }  // namespace
 
-absl::StatusOr<uint32_t> NameSignatures::NumberOf(const std::vector<proto::MailboxSignature>& mailboxes) {
+absl::StatusOr<uint32_t> NameSignatures::NumberOf(const std::vector<proto::MailboxSignature>& mailboxes,
+                                                  LocalTypes& types) {
   if (mailboxes.empty()) return 0;
   proto::SignatureSet set;
   for (const proto::MailboxSignature& mailbox : mailboxes) *set.add_mailboxes() = mailbox;
@@ -45,6 +47,9 @@ absl::StatusOr<uint32_t> NameSignatures::NumberOf(const std::vector<proto::Mailb
   if (const auto known = number_of_.find(bytes); known != number_of_.end()) return known->second;
   const auto number = static_cast<uint32_t>(sets_.size() + 1);
   set.set_number(number);
+  for (proto::MailboxSignature& mailbox : *set.mutable_mailboxes()) {
+    mailbox.set_fingerprint(types.FingerprintOf(mailbox));
+  }
   absl::Status added = Add(std::make_shared<const proto::SignatureSet>(std::move(set)));
   if (!added.ok()) return added;
   number_of_.emplace(std::move(bytes), number);

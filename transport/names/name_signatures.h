@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 
@@ -25,9 +26,9 @@ class NameSignatures {
   // ---- Our own ----
 
   // Returns the number of the set that equals `mailboxes`, and adds the set if it is
-  // new; 0 if `mailboxes` is empty. Returns InvalidArgument if a string is too long
-  // for the wire, and ResourceExhausted at the bounds.
-  absl::StatusOr<uint32_t> NumberOf(const std::vector<proto::MailboxSignature>& mailboxes);
+  // new, with the fingerprints that `types` gives; 0 if `mailboxes` is empty. Returns InvalidArgument if a string is
+  // too long for the wire, and ResourceExhausted at the bounds.
+  absl::StatusOr<uint32_t> NumberOf(const std::vector<proto::MailboxSignature>& mailboxes, LocalTypes& types);
 
   // ---- A peer's ----
 

@@ -25,6 +25,8 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/names/peer_protocols.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -58,15 +60,15 @@ bool IsOlder(const NameEntry& a, const NameEntry& b) {
 
 }  // namespace
 
-NameTable::NameTable(std::string node, MayPublish may_publish)
-    : node_(std::move(node)), may_publish_(std::move(may_publish)) {}
+NameTable::NameTable(std::string node, MayPublish may_publish, LocalTypes types)
+    : node_(std::move(node)), may_publish_(std::move(may_publish)), types_(std::move(types)) {}
 
 // ---- Our own names ----
 
 absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now,
                               const std::vector<proto::MailboxSignature>& mailboxes) {
   Free(name);
-  if (const absl::optional<NameEntry> owner = Find(name); owner.has_value()) {
+  if (const absl::optional<NameEntry> owner = Owner(name); owner.has_value()) {
     if (owner->pid == pid) return absl::OkStatus();
     return absl::AlreadyExistsError(
         absl::StrCat("the name '", name, "' belongs to ", owner->pid.ToString(), " on node ", owner->node));
@@ -75,7 +77,7 @@ absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now
     return absl::ResourceExhaustedError(
         absl::StrCat("this node has ", limits::kNamesPerNodeMax, " published names; no more are kept"));
   }
-  const absl::StatusOr<uint32_t> signatures = own_signatures_.NumberOf(mailboxes);
+  const absl::StatusOr<uint32_t> signatures = own_signatures_.NumberOf(mailboxes, types_);
   if (!signatures.ok()) return signatures.status();
   own_.emplace(std::string(name),
                OwnName{.pid = pid, .number = ++last_number_, .claimed = now, .signatures = *signatures});
@@ -122,9 +124,10 @@ void NameTable::RemoveOwn(OwnNames::iterator own) {
 
 // ---- Peers ----
 
-void NameTable::OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now) {
+void NameTable::OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now,
+                               Fingerprints fingerprints) {
   OnSessionEnded(peer);
-  peers_.emplace(std::string(peer), Peer(peer_node, now));
+  peers_.emplace(std::string(peer), Peer(peer_node, now, fingerprints));
 }
 
 absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view bytes) {
@@ -141,13 +144,19 @@ absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view
   }
   if (absl::Status taken = peer.feed.OnTaken(changes.taken()); !taken.ok()) return taken;
   if (changes.tell_again()) peer.feed.OnAskedAgain();
-  if (changes.changes_size() == 0 && changes.definitions_size() == 0) return absl::OkStatus();
+  for (const proto::DescriptionRequest& request : changes.description_requests()) {
+    if (absl::Status asked = peer.feed.OnAskedFor(request); !asked.ok()) return asked;
+  }
+  if (changes.changes_size() == 0 && changes.definitions_size() == 0 && changes.descriptions_size() == 0) {
+    return absl::OkStatus();
+  }
   if (++peer.parts_not_entered > limits::kNamePartsUntakenMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("more than ", limits::kNamePartsUntakenMax, " parts of names without an acknowledgement"));
   }
-  for (const proto::SignatureSet& set : changes.definitions()) {
-    if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
+  if (absl::Status defined = OnDefinitions(peer, changes); !defined.ok()) return defined;
+  for (const proto::Description& description : changes.descriptions()) {
+    if (absl::Status described = OnDescription(peer_name, peer, description); !described.ok()) return described;
   }
   // Vacancies end after the other changes, so that a name which has an owner again is not seen to be free in between.
   std::vector<const proto::NameMark*> freed;
@@ -179,6 +188,38 @@ void NameTable::OnChangesEntered(absl::string_view peer_name) {
   if (peer == peers_.end() || peer->second.parts_not_entered == 0) return;
   --peer->second.parts_not_entered;
   peer->second.feed.OweTaken();
+}
+
+absl::Status NameTable::OnDefinitions(Peer& peer, const proto::NameChanges& changes) {
+  for (const proto::SignatureSet& set : changes.definitions()) {
+    if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
+    if (peer.feed.fingerprints() == Fingerprints::kNotTold) continue;
+    if (const uint64_t differ = peer.protocols.OnDefined(set, types_); differ != 0) {
+      peer.feed.AskFor(set.number(), differ);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NameTable::OnDescription(absl::string_view peer_name, Peer& peer, const proto::Description& description) {
+  const uint32_t number = description.number();
+  if (!peer.protocols.IsAwaited(number)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a description of the set of mailboxes ", number, ", which was not asked for"));
+  }
+  const absl::StatusOr<std::set<std::string>> waited =
+      peer.protocols.OnDescribed(*peer.signatures.Find(number), description.protocol(), types_);
+  if (!waited.ok()) return waited.status();
+  for (const std::string& name : *waited) {
+    const absl::optional<NameEntry> before = Find(name);
+    for (NameEntry& entry : theirs_.find(name)->second) {
+      if (entry.node != peer_name) continue;
+      entry.is_compared = true;
+      entry.misread = peer.protocols.Misread(number);
+    }
+    NoteShown(name, before);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
@@ -218,7 +259,10 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
                                     .pid = Pid(peer.node, claim.cell(), claim.serial()),
                                     .number = claim.number(),
                                     .claimed = claimed,
-                                    .mailboxes = std::move(mailboxes)});
+                                    .mailboxes = std::move(mailboxes),
+                                    .misread = peer.protocols.Misread(claim.signatures()),
+                                    .is_compared = !peer.protocols.IsAwaited(claim.signatures())});
+  if (peer.protocols.IsAwaited(claim.signatures())) peer.protocols.AddWaiting(claim.signatures(), name);
   peer.names.insert(name);
   NoteShown(name, before);
   OnRival(name, peer_name);
@@ -246,7 +290,11 @@ void NameTable::OnRelease(absl::string_view peer_name, Peer& peer, const proto::
 void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name) {
   const absl::optional<NameEntry> before = Find(name);
   const auto claims = theirs_.find(name);
-  std::erase_if(claims->second, [&](const NameEntry& entry) { return entry.node == peer_name; });
+  std::erase_if(claims->second, [&](const NameEntry& entry) {
+    if (entry.node != peer_name) return false;
+    if (!entry.is_compared) peer.protocols.RemoveWaiting(entry.mailboxes->number(), name);
+    return true;
+  });
   if (claims->second.empty()) theirs_.erase(claims);
   peer.names.erase(name);
   NoteShown(name, before);
@@ -310,7 +358,7 @@ void NameTable::OnGrantsChanged(absl::string_view peer) {
 
 absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {
   const auto found = peers_.find(peer);
-  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_);
+  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_, types_);
 }
 
 bool NameTable::MustHold(absl::string_view peer) const {
@@ -339,11 +387,22 @@ absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {
                    .mailboxes = own_signatures_.Find(own->second.signatures)};
 }
 
-absl::optional<NameEntry> NameTable::Find(absl::string_view name) const {
+absl::optional<NameEntry> NameTable::Owner(absl::string_view name) const {
   if (absl::optional<NameEntry> own = OwnEntry(name); own.has_value()) return own;
   const auto claims = theirs_.find(name);
   if (claims == theirs_.end()) return absl::nullopt;
   return *std::min_element(claims->second.begin(), claims->second.end(), IsOlder);
+}
+
+absl::optional<NameEntry> NameTable::Find(absl::string_view name) const {
+  if (absl::optional<NameEntry> own = OwnEntry(name); own.has_value()) return own;
+  const auto claims = theirs_.find(name);
+  if (claims == theirs_.end()) return absl::nullopt;
+  const NameEntry* shown = nullptr;
+  for (const NameEntry& entry : claims->second) {
+    if (entry.is_compared && (shown == nullptr || IsOlder(entry, *shown))) shown = &entry;
+  }
+  return shown == nullptr ? absl::nullopt : absl::optional<NameEntry>(*shown);
 }
 
 bool NameTable::IsVacant(absl::string_view name) const {
@@ -384,7 +443,8 @@ std::string NameTable::DebugString() const {
   }
   for (const auto& [name, claims] : theirs_) {
     for (const NameEntry& entry : claims) {
-      absl::StrAppend(&text, " ", name, "=", entry.node, entry.number, "@", entry.claimed.nanos());
+      absl::StrAppend(&text, " ", name, entry.is_compared ? "=" : "?", entry.node, entry.number, "@",
+                      entry.claimed.nanos());
     }
   }
   for (const auto& [name, contest] : contests_) {

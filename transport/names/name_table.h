@@ -38,6 +38,10 @@
 // not vacant. A vacancy ends when the name is claimed or freed on its node, and at a
 // peer also when the session ends.
 //
+// Compatibility. A claim whose mailboxes have other fingerprints than here is not shown
+// until the peer has described their messages and these were compared (peer_protocols.h).
+// For conflicts it counts from the beginning.
+//
 // Removal. Changes of names and Downs travel in the same sequence, and a Down that must
 // wait for the release of its actor's name is held (NameFeed). So a peer sees that a
 // name is free before it sees the owner's Down.
@@ -64,6 +68,8 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_signatures.h"
+#include "understudy/transport/names/peer_protocols.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 
@@ -76,6 +82,10 @@ struct NameEntry {
   MonotonicTime claimed;
   // Null if they are not known.
   std::shared_ptr<const proto::SignatureSet> mailboxes;
+  // What is misread of the mailboxes; null if nothing.
+  std::shared_ptr<const MisreadMailboxes> misread;
+  // False while a description of the mailboxes is awaited.
+  bool is_compared = true;
 };
 
 class NameTable {
@@ -107,8 +117,8 @@ class NameTable {
     int64_t conflicts_lost = 0;    // own names given up to the peer
   };
 
-  // `node` is the name of this node.
-  NameTable(std::string node, MayPublish may_publish);
+  // `node` is the name of this node, and `types` are the messages of its actors.
+  NameTable(std::string node, MayPublish may_publish, LocalTypes types = LocalTypes());
 
   // ---- Our own names ----
 
@@ -128,7 +138,8 @@ class NameTable {
   // ---- Peers ----
 
   // `peer_node` is the place of the peer's incarnation, for the pids of its actors.
-  void OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now);
+  void OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now,
+                      Fingerprints fingerprints = Fingerprints::kNotTold);
   // Enters a part of the peer's changes; `bytes` are a proto::NameChanges. Returns
   // InvalidArgument if the peer broke a rule, which makes the frame a bad one. Does
   // nothing without a session.
@@ -153,7 +164,7 @@ class NameTable {
 
   // ---- Observers ----
 
-  // The owner that this node shows: its own actor, else the peer's actor with the oldest claim.
+  // The owner that this node shows: its own actor, else the peer's actor with the oldest claim that is compared.
   absl::optional<NameEntry> Find(absl::string_view name) const;
   // True if no owner is shown, and this node or a peer keeps the name vacant.
   bool IsVacant(absl::string_view name) const;
@@ -170,11 +181,13 @@ class NameTable {
 
  private:
   struct Peer {
-    Peer(NodePlace its_node, MonotonicTime begun) : node(its_node), feed(begun) {}
+    Peer(NodePlace its_node, MonotonicTime begun, Fingerprints fingerprints)
+        : node(its_node), feed(begun, fingerprints) {}
 
     NodePlace node;
     NameFeed feed;
     NameSignatures signatures;
+    PeerProtocols protocols;
     std::set<std::string, std::less<>> names;                // names of its claims that are entered
     std::map<std::string, uint64_t, std::less<>> vacancies;  // name to the number of its vacancy
     uint32_t parts_not_entered = 0;
@@ -193,9 +206,13 @@ class NameTable {
 
   // name_table.cc
   absl::optional<NameEntry> OwnEntry(absl::string_view name) const;
+  // The owner as far as this node knows, shown or not.
+  absl::optional<NameEntry> Owner(absl::string_view name) const;
   // Returns own_.end() if no actor of this node owns the name, even if it is vacant.
   OwnNames::iterator FindOwn(absl::string_view name);
   void RemoveOwn(OwnNames::iterator own);
+  absl::Status OnDefinitions(Peer& peer, const proto::NameChanges& changes);
+  absl::Status OnDescription(absl::string_view peer_name, Peer& peer, const proto::Description& description);
   absl::Status OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim);
   void OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
   void RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name);
@@ -226,6 +243,7 @@ class NameTable {
   OwnNames own_;
   uint64_t last_number_ = 0;
   NameSignatures own_signatures_;
+  LocalTypes types_;
   // The claims of peers, by name; seldom more than one.
   std::map<std::string, std::vector<NameEntry>, std::less<>> theirs_;
   // How many peers keep a name vacant.

@@ -21,11 +21,15 @@
 
 namespace understudy {
 
+// A bit of Hello.features and Welcome.features: the node tells the fingerprints of mailboxes, and describes their
+// messages on request (proto/names.proto). A session has the features that both ends have.
+inline constexpr uint64_t kFeatureFingerprints = 1;
+
 // The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;
   uint32_t highest = kWireVersion;
-  uint64_t features = 0;
+  uint64_t features = kFeatureFingerprints;
 
   friend bool operator==(const WireVersions&, const WireVersions&) = default;
 };

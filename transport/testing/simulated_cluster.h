@@ -57,6 +57,9 @@ class SimulatedCluster {
     // See SimulatedNetwork::Options::identity.
     std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
         [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
+    // NodeCoreOptions::messages of the node, so that two nodes of one process may have different .proto files; null: it
+    // is null on every node.
+    std::function<const google::protobuf::DescriptorPool*(absl::string_view node)> messages;
     // Called with every PeerEvent of every node's core, which peer_events() records too; may be null.
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
     // NodeCoreOptions::watch of every node; may be null.

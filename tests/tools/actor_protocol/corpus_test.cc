@@ -20,10 +20,10 @@
 #include "gtest/gtest.h"
 #include "understudy/tests/tools/actor_protocol/imported_files.h"
 #include "understudy/tools/actor_protocol/baseline_text.h"
-#include "understudy/tools/actor_protocol/compare.h"
-#include "understudy/tools/actor_protocol/findings.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
 #include "understudy/tools/actor_protocol/proto_files.h"
+#include "understudy/transport/protocol/compare.h"
+#include "understudy/transport/protocol/findings.h"
+#include "understudy/transport/protocol/placed_protocol.h"
 
 namespace understudy::actor_protocol {
 namespace {

@@ -18,6 +18,7 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_signatures.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -39,7 +40,7 @@ class NameFeedTest : public ::testing::Test {
   // All that is told now, as "+name", "-name", "set 1", "down"; and how much.
   std::vector<std::string> Told() {
     std::vector<std::string> told;
-    while (const absl::optional<NameFeed::Part> part = feed_.Take(names_, signatures_)) {
+    while (const absl::optional<NameFeed::Part> part = feed_.Take(names_, signatures_, types_)) {
       if (part->held != nullptr) {
         told.push_back("down");
         continue;
@@ -64,6 +65,7 @@ class NameFeedTest : public ::testing::Test {
     ASSERT_EQ(feed_.parts_untaken(), limits::kNamePartsUntakenMax);
   }
 
+  LocalTypes types_;
   NameFeed feed_{MonotonicTime()};
   OwnNames names_;
   NameSignatures signatures_;
@@ -161,13 +163,16 @@ TEST_F(NameFeedTest, WhatIsSaidOfANameComesAfterItsClaim) {
 TEST_F(NameFeedTest, ASetOfMailboxesIsDefinedOnceAndALargeOneTravelsAlone) {
   std::vector<proto::MailboxSignature> small(1);
   small[0].set_name("say");
-  const uint32_t few = *signatures_.NumberOf(small);
-  EXPECT_EQ(*signatures_.NumberOf(small), few);
-  const uint32_t many = *signatures_.NumberOf(std::vector<proto::MailboxSignature>(64, [] {
-    proto::MailboxSignature mailbox;
-    mailbox.set_name(std::string(1024, 'm'));
-    return mailbox;
-  }()));
+  const uint32_t few = *signatures_.NumberOf(small, types_);
+  EXPECT_EQ(*signatures_.NumberOf(small, types_), few);
+  const uint32_t many =
+      *signatures_.NumberOf(std::vector<proto::MailboxSignature>(64,
+                                                                 [] {
+                                                                   proto::MailboxSignature mailbox;
+                                                                   mailbox.set_name(std::string(1024, 'm'));
+                                                                   return mailbox;
+                                                                 }()),
+                            types_);
   Claim("a", few);
   Claim("b", few);
   Claim("c", many);

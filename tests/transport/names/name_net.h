@@ -179,7 +179,8 @@ class NameNet {
   void TellPart(int from, int to, proto::NameChanges& changes) {
     if (sent_ != nullptr && !sent_(*this, from, to, changes)) return;
     const std::string bytes = changes.SerializeAsString();
-    const bool only_acknowledges = changes.changes_size() == 0 && changes.definitions_size() == 0;
+    const bool only_acknowledges =
+        changes.changes_size() == 0 && changes.definitions_size() == 0 && changes.descriptions_size() == 0;
     if (only_acknowledges) {
       // Flow control is tested elsewhere: an acknowledgement takes no time.
       EXPECT_TRUE(tables_[to].OnChanges(NodeOf(from), bytes).ok());

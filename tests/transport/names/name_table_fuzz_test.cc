@@ -26,6 +26,7 @@
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -71,7 +72,7 @@ class Fuzzed {
     now_ = now_ + absl::Milliseconds(which);
     switch (what % 12) {
       case 0:
-        if (!joined_[peer]) table_.OnSessionBegun(peer, IndexOf(peer), now_);
+        if (!joined_[peer]) table_.OnSessionBegun(peer, IndexOf(peer), now_, FingerprintsOf(which));
         joined_[peer] = true;
         break;
       case 1:
@@ -79,7 +80,7 @@ class Fuzzed {
         joined_[peer] = false;
         break;
       case 2:
-        (void)table_.Claim(name, Pid(1, 1, 1 + which), now_, {});
+        (void)table_.Claim(name, Pid(1, 1, 1 + which), now_, MailboxesOf(which / 8));
         break;
       case 3:
         if (const auto owner = table_.Find(name); owner.has_value()) table_.Release(name, owner->pid);
@@ -101,6 +102,9 @@ class Fuzzed {
       case 8:
         table_.Free(name);
         break;
+      case 9:
+        Tell(peer, AboutMessages(input).SerializeAsString());
+        break;
       default:
         Tell(peer, MadeUp(input).SerializeAsString());
         break;
@@ -110,6 +114,54 @@ class Fuzzed {
 
  private:
   static uint16_t IndexOf(absl::string_view peer) { return peer == "b" ? 2 : 3; }
+
+  static Fingerprints FingerprintsOf(uint8_t which) {
+    return which / 16 % 2 == 0 ? Fingerprints::kTold : Fingerprints::kNotTold;
+  }
+  // Mailboxes of messages that are linked into this test, so that they have fingerprints here.
+  static std::vector<proto::MailboxSignature> MailboxesOf(int kind) {
+    if (kind % 4 == 0) return {};
+    std::vector<proto::MailboxSignature> mailboxes(2);
+    mailboxes[0].set_name(absl::StrCat("claim ", kind % 4));
+    mailboxes[0].set_request("understudy.proto.NameClaim");
+    mailboxes[1].set_name("changes");
+    mailboxes[1].set_is_call(true);
+    mailboxes[1].set_request("understudy.proto.NameChanges");
+    mailboxes[1].set_reply("understudy.proto.NameMark");
+    return mailboxes;
+  }
+
+  // A set of mailboxes with made-up fingerprints, requests for descriptions, and a description that is a changed true
+  // one, or nothing that one can be.
+  static proto::NameChanges AboutMessages(Input& input) {
+    proto::NameChanges changes;
+    const uint8_t what = input.Byte();
+    if (what % 2 == 0) {
+      proto::SignatureSet& set = *changes.add_definitions();
+      set.set_number(input.Byte() % 4);
+      for (const proto::MailboxSignature& mailbox : MailboxesOf(1)) *set.add_mailboxes() = mailbox;
+      for (proto::MailboxSignature& mailbox : *set.mutable_mailboxes()) mailbox.set_fingerprint(input.Byte());
+    }
+    if (what / 2 % 2 == 0) {
+      proto::DescriptionRequest& request = *changes.add_description_requests();
+      request.set_number(input.Byte() % 4);
+      request.set_mailboxes(input.Byte() * 0x8001ULL);
+    }
+    if (what / 4 % 2 == 0) {
+      proto::Description& description = *changes.add_descriptions();
+      description.set_number(input.Byte() % 4);
+      proto::SignatureSet set;
+      for (const proto::MailboxSignature& mailbox : MailboxesOf(1)) *set.add_mailboxes() = mailbox;
+      std::string protocol = LocalTypes().Describe(set, input.Byte());
+      for (int i = input.Byte() % 4; i > 0 && !protocol.empty(); --i) {
+        const size_t at = (size_t{input.Byte()} << 8 | input.Byte()) % protocol.size();
+        protocol[at] = static_cast<char>(input.Byte());
+      }
+      const absl::string_view made_up = input.Text();
+      description.set_protocol(made_up.empty() ? protocol : std::string(made_up));
+    }
+    return changes;
+  }
 
   void Tell(const std::string& peer, const std::string& bytes) {
     if (table_.OnChanges(peer, bytes).ok()) return;

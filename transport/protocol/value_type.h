@@ -1,7 +1,7 @@
 // ValueType: the type of a field's value, and what a reader makes of a value that was written with another type.
 // Values. Any thread.
-#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_VALUE_TYPE_H_
-#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_VALUE_TYPE_H_
+#ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_VALUE_TYPE_H_
+#define UNDERSTUDY_TRANSPORT_PROTOCOL_VALUE_TYPE_H_
 
 #include <string>
 
@@ -37,4 +37,4 @@ std::string ReadingOf(const ValueType& writer, const ValueType& reader);
 
 }  // namespace understudy::actor_protocol
 
-#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_VALUE_TYPE_H_
+#endif  // UNDERSTUDY_TRANSPORT_PROTOCOL_VALUE_TYPE_H_

@@ -1,4 +1,4 @@
-#include "understudy/tools/actor_protocol/value_type.h"
+#include "understudy/transport/protocol/value_type.h"
 
 #include <string>
 

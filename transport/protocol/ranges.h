@@ -1,10 +1,10 @@
 // Ranges of numbers of fields and enum values.
-#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_RANGES_H_
-#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_RANGES_H_
+#ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_RANGES_H_
+#define UNDERSTUDY_TRANSPORT_PROTOCOL_RANGES_H_
 
 #include <cstdint>
 
-#include "understudy/tools/actor_protocol/protocol.pb.h"
+#include "understudy/transport/protocol/protocol.pb.h"
 
 namespace understudy::actor_protocol {
 
@@ -35,4 +35,4 @@ int64_t FirstOutside(const Range& range, const Ranges& ranges) {
 
 }  // namespace understudy::actor_protocol
 
-#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_RANGES_H_
+#endif  // UNDERSTUDY_TRANSPORT_PROTOCOL_RANGES_H_

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "understudy/tools/actor_protocol/comparison.h"
-#include "understudy/tools/actor_protocol/ranges.h"
+#include "understudy/transport/protocol/comparison.h"
+#include "understudy/transport/protocol/ranges.h"
 
 namespace understudy::actor_protocol {
 namespace {

@@ -1,6 +1,6 @@
 // Findings: the peers and stored data that a change of a protocol breaks, and how. Values. Any thread.
-#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_FINDINGS_H_
-#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_FINDINGS_H_
+#ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_FINDINGS_H_
+#define UNDERSTUDY_TRANSPORT_PROTOCOL_FINDINGS_H_
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
+#include "understudy/transport/protocol/placed_protocol.h"
 
 namespace understudy::actor_protocol {
 
@@ -45,6 +45,9 @@ absl::Span<const Rule> AllRules();
 
 // "field-type": how output and README.md name the rule.
 absl::string_view NameOf(Rule rule);
+
+// Whether a change that breaks the rule makes peers misread each other now. The others make a later change dangerous.
+bool BreaksAtOnce(Rule rule);
 
 // Whom a change breaks.
 struct Affected {
@@ -89,4 +92,4 @@ struct Findings {
 
 }  // namespace understudy::actor_protocol
 
-#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_FINDINGS_H_
+#endif  // UNDERSTUDY_TRANSPORT_PROTOCOL_FINDINGS_H_

@@ -1,8 +1,8 @@
-#include "understudy/tools/actor_protocol/type_names.h"
+#include "understudy/transport/protocol/type_names.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "understudy/tools/actor_protocol/value_type.h"
+#include "understudy/transport/protocol/value_type.h"
 
 namespace understudy::actor_protocol {
 namespace {
@@ -49,6 +49,10 @@ bool TypeNames::IsSame(absl::string_view before, absl::string_view after) {
   if (before == after) return true;
   if (IsProtobufs(before) || IsProtobufs(after)) return false;
   const bool is_message = after_.FindMessage(after) != nullptr;
+  if (names_ == Names::kDoNotCount) {
+    return is_message ? before_.FindMessage(before) != nullptr
+                      : before_.FindEnum(before) != nullptr && after_.FindEnum(after) != nullptr;
+  }
   auto& renamed = is_message ? messages_ : enums_;
   if (const auto known = renamed.find(std::string(before)); known != renamed.end()) return known->second == after;
   const bool is_new = before_.FindMessage(after) == nullptr && before_.FindEnum(after) == nullptr;

@@ -1,4 +1,4 @@
-#include "understudy/tools/actor_protocol/findings.h"
+#include "understudy/transport/protocol/findings.h"
 
 #include <algorithm>
 #include <tuple>
@@ -77,6 +77,11 @@ absl::string_view NameOf(Rule rule) {
       return "enum-closed";
   }
   return "";
+}
+
+bool BreaksAtOnce(Rule rule) {
+  return rule != Rule::kFieldRemoved && rule != Rule::kEnumValueRemoved && rule != Rule::kReservedRemoved &&
+         rule != Rule::kExtensionsRemoved;
 }
 
 std::string Affected::Text() const {

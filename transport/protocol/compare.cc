@@ -1,5 +1,7 @@
-#include "understudy/tools/actor_protocol/compare.h"
+#include "understudy/transport/protocol/compare.h"
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -8,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "understudy/tools/actor_protocol/comparison.h"
-#include "understudy/tools/actor_protocol/value_type.h"
+#include "understudy/transport/protocol/comparison.h"
+#include "understudy/transport/protocol/value_type.h"
 
 namespace understudy::actor_protocol {
 namespace {
@@ -39,40 +41,40 @@ std::string StreamsOf(const Rpc& rpc) {
 
 class ProtocolComparison {
  public:
-  ProtocolComparison(const PlacedProtocol& before, const PlacedProtocol& after) : c_(before, after) {}
+  ProtocolComparison(const PlacedProtocol& before, const PlacedProtocol& after, TypeNames::Names names)
+      : c_(before, after, names) {}
 
   Findings Run() {
-    FindRoles();
-    CompareServices();
-    // CompareMessages may add to what waits.
-    for (size_t i = 0; i < c_.waiting.size(); ++i) {
-      const auto [old_name, new_name] = c_.waiting[i];
-      const MessageType* const old_message = c_.before.FindMessage(old_name);
-      const MessageType* const new_message = c_.after.FindMessage(new_name);
-      if (old_message != nullptr && new_message != nullptr) CompareMessages(*old_message, *new_message, c_);
-      const EnumType* const old_enum = c_.before.FindEnum(old_name);
-      const EnumType* const new_enum = c_.after.FindEnum(new_name);
-      if (old_enum != nullptr && new_enum != nullptr) CompareEnums(*old_enum, *new_enum, c_);
+    for (const Service& service : c_.before.protocol.service()) {
+      for (const Rpc& rpc : service.rpc()) FindRoles(rpc);
     }
+    CompareServices();
+    int64_t steps = std::numeric_limits<int64_t>::max();
+    CompareReached(steps);
     ReportRenamedPackages();
     ReportRenamedMessages();
     c_.findings.Sort();
     return std::move(c_.findings);
   }
 
+  // Compares the messages of one rpc.
+  Findings Run(const Rpc& rpc, int64_t& steps_left) {
+    FindRoles(rpc);
+    c_.Reach(rpc.request(), rpc.request());
+    if (!rpc.cast()) c_.Reach(rpc.reply(), rpc.reply());
+    CompareReached(steps_left);
+    return std::move(c_.findings);
+  }
+
  private:
   // ---- What the old services send ----
 
-  void FindRoles() {
-    for (const Service& service : c_.before.protocol.service()) {
-      for (const Rpc& rpc : service.rpc()) {
-        FindRolesFrom(rpc.request(), &Role::in_requests);
-        named_by_rpcs_.insert(rpc.request());
-        if (rpc.cast()) continue;
-        FindRolesFrom(rpc.reply(), &Role::in_replies);
-        named_by_rpcs_.insert(rpc.reply());
-      }
-    }
+  void FindRoles(const Rpc& rpc) {
+    FindRolesFrom(rpc.request(), &Role::in_requests);
+    named_by_rpcs_.insert(rpc.request());
+    if (rpc.cast()) return;
+    FindRolesFrom(rpc.reply(), &Role::in_replies);
+    named_by_rpcs_.insert(rpc.reply());
   }
   void FindRolesFrom(const std::string& name, bool Role::* where) {
     std::vector<std::string> waiting = {name};
@@ -89,6 +91,34 @@ class ProtocolComparison {
       }
     }
   }
+
+  // ---- Messages and enums ----
+
+  // Compares the pairs of types that were reached, and the pairs that these reach in turn. A step is the comparison of
+  // one field or value with one of the other side; what is done once for each field or value counts as kStepsOfPart.
+  void CompareReached(int64_t& steps_left) {
+    for (size_t i = 0; i < c_.waiting.size() && steps_left >= 0; ++i) {
+      const auto [old_name, new_name] = c_.waiting[i];
+      const MessageType* const old_message = c_.before.FindMessage(old_name);
+      const MessageType* const new_message = c_.after.FindMessage(new_name);
+      const EnumType* const old_enum = c_.before.FindEnum(old_name);
+      const EnumType* const new_enum = c_.after.FindEnum(new_name);
+      steps_left -= Parts(c_.before.protocol) + Parts(c_.after.protocol);
+      if (old_message != nullptr && new_message != nullptr) {
+        steps_left -= Steps(old_message->field_size(), new_message->field_size());
+        if (steps_left >= 0) CompareMessages(*old_message, *new_message, c_);
+      }
+      if (old_enum != nullptr && new_enum != nullptr) {
+        steps_left -= Steps(old_enum->value_size(), new_enum->value_size());
+        if (steps_left >= 0) CompareEnums(*old_enum, *new_enum, c_);
+      }
+    }
+  }
+  static int64_t Steps(int64_t old_parts, int64_t new_parts) {
+    constexpr int64_t kStepsOfPart = 16;
+    return old_parts * new_parts + kStepsOfPart * (old_parts + new_parts);
+  }
+  static int64_t Parts(const Protocol& protocol) { return int64_t{protocol.message_size()} + protocol.enum__size(); }
 
   // ---- Services ----
 
@@ -296,7 +326,17 @@ class ProtocolComparison {
 }  // namespace
 
 Findings Compare(const PlacedProtocol& before, const PlacedProtocol& after) {
-  return ProtocolComparison(before, after).Run();
+  return ProtocolComparison(before, after, TypeNames::Names::kCount).Run();
+}
+
+std::vector<std::string> MisreadPlaces(const PlacedProtocol& client, const PlacedProtocol& server, const Rpc& rpc,
+                                       int64_t& steps_left) {
+  std::vector<std::string> places;
+  for (Finding& finding :
+       ProtocolComparison(client, server, TypeNames::Names::kDoNotCount).Run(rpc, steps_left).findings) {
+    if (finding.affected.old_client && BreaksAtOnce(finding.rule)) places.push_back(std::move(finding.what));
+  }
+  return places;
 }
 
 }  // namespace understudy::actor_protocol

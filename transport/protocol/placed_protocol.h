@@ -1,7 +1,7 @@
 // PlacedProtocol: a Protocol, and where each part of it stands: in the .proto files, or in a baseline.
 // A value without threads. The parts of `protocol` must not be added to once an index or places are made.
-#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
-#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
+#ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_PLACED_PROTOCOL_H_
+#define UNDERSTUDY_TRANSPORT_PROTOCOL_PLACED_PROTOCOL_H_
 
 #include <map>
 #include <set>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
-#include "understudy/tools/actor_protocol/protocol.pb.h"
+#include "understudy/transport/protocol/protocol.pb.h"
 
 namespace understudy::actor_protocol {
 
@@ -63,4 +63,4 @@ struct PlacedProtocol {
 
 }  // namespace understudy::actor_protocol
 
-#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_PLACED_PROTOCOL_H_
+#endif  // UNDERSTUDY_TRANSPORT_PROTOCOL_PLACED_PROTOCOL_H_

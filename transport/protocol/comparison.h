@@ -1,6 +1,6 @@
 // Comparison: what the parts of one Compare() share. One thread at a time.
-#ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_COMPARISON_H_
-#define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_COMPARISON_H_
+#ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_COMPARISON_H_
+#define UNDERSTUDY_TRANSPORT_PROTOCOL_COMPARISON_H_
 
 #include <cstdint>
 #include <map>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "understudy/tools/actor_protocol/findings.h"
-#include "understudy/tools/actor_protocol/placed_protocol.h"
-#include "understudy/tools/actor_protocol/type_names.h"
+#include "understudy/transport/protocol/findings.h"
+#include "understudy/transport/protocol/placed_protocol.h"
+#include "understudy/transport/protocol/type_names.h"
 
 namespace understudy::actor_protocol {
 
@@ -52,8 +52,8 @@ struct Role {
 
 class Comparison {
  public:
-  Comparison(const PlacedProtocol& before_in, const PlacedProtocol& after_in)
-      : before(before_in), after(after_in), names(before_in, after_in) {}
+  Comparison(const PlacedProtocol& before_in, const PlacedProtocol& after_in, TypeNames::Names names_in)
+      : before(before_in), after(after_in), names(before_in, after_in, names_in) {}
 
   // Has the old and the new type of one reference compared, once. Both mean the same type (TypeNames).
   void Reach(const std::string& old_name, const std::string& new_name) {
@@ -82,4 +82,4 @@ void CompareEnums(const EnumType& before, const EnumType& after, Comparison& com
 
 }  // namespace understudy::actor_protocol
 
-#endif  // UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_COMPARISON_H_
+#endif  // UNDERSTUDY_TRANSPORT_PROTOCOL_COMPARISON_H_

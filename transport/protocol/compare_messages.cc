@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "understudy/tools/actor_protocol/comparison.h"
-#include "understudy/tools/actor_protocol/ranges.h"
-#include "understudy/tools/actor_protocol/value_type.h"
+#include "understudy/transport/protocol/comparison.h"
+#include "understudy/transport/protocol/ranges.h"
+#include "understudy/transport/protocol/value_type.h"
 
 namespace understudy::actor_protocol {
 namespace {

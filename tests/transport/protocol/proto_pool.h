@@ -1,0 +1,44 @@
+// ProtoPool: the messages of a .proto file that a test writes down as a text, so that one process has two versions of
+// them.
+#ifndef UNDERSTUDY_TESTS_TRANSPORT_PROTOCOL_PROTO_POOL_H_
+#define UNDERSTUDY_TESTS_TRANSPORT_PROTOCOL_PROTO_POOL_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/compiler/parser.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "understudy/actors/check.h"
+
+namespace understudy {
+
+class ProtoPool {
+ public:
+  // The file may import "google/protobuf/wrappers.proto".
+  explicit ProtoPool(absl::string_view text) {
+    google::protobuf::FileDescriptorProto wrappers;
+    google::protobuf::StringValue::descriptor()->file()->CopyTo(&wrappers);
+    UNDERSTUDY_CHECK(pool_.BuildFile(wrappers) != nullptr, "wrappers.proto");
+    google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
+    google::protobuf::io::Tokenizer tokenizer(&input, nullptr);
+    google::protobuf::FileDescriptorProto file;
+    UNDERSTUDY_CHECK(google::protobuf::compiler::Parser().Parse(&tokenizer, &file), "not a .proto file: ", text);
+    file.set_name("test.proto");
+    UNDERSTUDY_CHECK(pool_.BuildFile(file) != nullptr, "not a valid .proto file: ", text);
+  }
+  ProtoPool(const ProtoPool&) = delete;
+  ProtoPool& operator=(const ProtoPool&) = delete;
+
+  const google::protobuf::DescriptorPool* get() const { return &pool_; }
+
+ private:
+  google::protobuf::DescriptorPool pool_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_TRANSPORT_PROTOCOL_PROTO_POOL_H_
