@@ -34,13 +34,8 @@ class Table {
   std::string Text() const {
     const size_t columns = rows_[0].size();
     std::vector<size_t> widths(columns, 0);
-    std::vector<bool> is_number(columns, rows_.size() > 1);
     for (size_t r = 0; r < rows_.size(); ++r) {
-      for (size_t c = 0; c < columns; ++c) {
-        widths[c] = std::max(widths[c], Width(CellOf(r, c)));
-        const std::string& cell = rows_[r][c];
-        if (r > 0 && !std::all_of(cell.begin(), cell.end(), absl::ascii_isdigit)) is_number[c] = false;
-      }
+      for (size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], Width(CellOf(r, c)));
     }
     std::string text;
     for (size_t r = 0; r < rows_.size(); ++r) {
@@ -48,7 +43,7 @@ class Table {
       for (size_t c = 0; c < columns; ++c) {
         const absl::string_view cell = CellOf(r, c);
         const std::string space(widths[c] - Width(cell), ' ');
-        absl::StrAppend(&line, c == 0 ? "" : "  ", is_number[c] ? space : "", cell, is_number[c] ? "" : space);
+        absl::StrAppend(&line, c == 0 ? "" : "  ", IsNumber(c) ? space : "", cell, IsNumber(c) ? "" : space);
       }
       absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
     }
@@ -56,6 +51,16 @@ class Table {
   }
 
  private:
+  // True if the column has a number, and nothing else but empty cells.
+  bool IsNumber(size_t column) const {
+    bool has_number = false;
+    for (size_t r = 1; r < rows_.size(); ++r) {
+      const std::string& cell = rows_[r][column];
+      if (!std::all_of(cell.begin(), cell.end(), absl::ascii_isdigit)) return false;
+      has_number = has_number || !cell.empty();
+    }
+    return has_number;
+  }
   absl::string_view CellOf(size_t row, size_t column) const {
     const std::string& cell = rows_[row][column];
     return cell.empty() ? "-" : absl::string_view(cell);

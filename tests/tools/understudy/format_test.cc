@@ -59,7 +59,7 @@ TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
             "class: shop::Clerk\n"
             "\n"
             "MAILBOX  OPEN   WAITING  CAPACITY  BYTES  BYTES MAX  TYPE\n"
-            "file     guard        5      1000      -          -  shop.File -> shop.Receipt\n"
+            "file     guard        5      1000  -      -          shop.File -> shop.Receipt\n"
             "\n"
             "MAILBOX  ACCEPTED  HANDLED  REJECTED  FAILED  EXPIRED  CANCELLED  DROPPED  DEAD LETTERS  FORWARDED\n"
             "file            7        2         0       0        0          0        0             0          0\n");
