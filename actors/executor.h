@@ -10,10 +10,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 
 namespace understudy {
@@ -41,9 +43,25 @@ class Runnable {
   uint32_t own_thread_ = 0;
 };
 
+// One worker of an executor, as it was at the moment of the question.
+struct WorkerInfo {
+  // The turn whose user code the worker is in, to be compared only; null: the worker sleeps, or is in kernel code.
+  const Runnable* turn = nullptr;
+  std::string doing;              // Runnable::Describe of `turn`
+  absl::Duration running;         // how long the worker has been in that section of user code, to some milliseconds
+  bool is_parked = false;         // the worker sleeps
+  bool is_taken_over = false;     // the worker is stuck in `turn`: its queue went to the other workers
+  int64_t waiting_turns = 0;      // turns in its queue
+  int64_t steals = 0;             // how often the worker took turns from the queue of another one
+  uint64_t handlers_entered = 0;  // sections of user code so far
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
+
+  // The workers, in a fixed order; none for an executor that does not tell. Stops no worker, and does not wait for any.
+  virtual std::vector<WorkerInfo> Workers() { return {}; }
 
   virtual Clock& clock() = 0;
 

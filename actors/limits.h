@@ -61,6 +61,10 @@ inline constexpr int kMessagesPerTurnMax = 64;
 // When a handler has run for this long, its worker's queue and slot are taken over, so that other actors do not wait
 // for it. The time is short for people and long for a handler.
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
+// Actors in one page of ListActors (inspection.h): some 500 bytes each. A query looks at no more than the second number
+// of cells, which takes some milliseconds, and then returns what it has found.
+inline constexpr size_t kActorsPerPageMax = 1000;
+inline constexpr uint64_t kActorsPerLookMax = 100'000;
 // When a handler has run for this long, the log names it, and again each time it has run twice as long.
 inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
 // Workers that a pool adds in place of stuck ones: at most the first number plus the second for each worker that the

@@ -203,6 +203,7 @@ Runnable* ThreadPool::Steal(PoolWorker& thief) {
     if (&victim == &thief || victim.queue.size() == 0) continue;
     const size_t count = victim.queue.Steal(batch);
     if (count == 0) continue;
+    thief.steals.store(thief.steals.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     for (size_t k = 1; k < count; ++k) Queue(thief, batch[k]);
     return batch[0];
   }

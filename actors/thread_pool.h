@@ -115,6 +115,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
 
   // The configured number of workers; stats().workers is the present number.
   int thread_count() const { return threads_; }
+  std::vector<WorkerInfo> Workers() override;
   ThreadPoolStats stats() const;
 
  private:

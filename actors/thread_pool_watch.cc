@@ -145,7 +145,10 @@ void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
     worker.watch.Reset();
     return;
   }
-  switch (worker.watch.Observe(worker.handlers.load(std::memory_order_relaxed), now)) {
+  const StuckWatch::Verdict verdict = worker.watch.Observe(worker.handlers.load(std::memory_order_relaxed), now);
+  worker.watched_since.store(worker.watch.since().nanos(), std::memory_order_relaxed);
+  worker.watched_handlers.store(worker.watch.handlers(), std::memory_order_relaxed);
+  switch (verdict) {
     case StuckWatch::Verdict::kNothing:
       break;
     case StuckWatch::Verdict::kTakeOver:
@@ -232,6 +235,33 @@ void ThreadPool::LogShortage() {
   }
   if (holders.size() > kNamedMax) absl::StrAppend(&line, ", and ", holders.size() - kNamedMax, " more");
   log_.Write(LogSeverity::kError, absl::StrCat(line, "; let them await, or give their actors threads of their own"));
+}
+
+std::vector<WorkerInfo> ThreadPool::Workers() {
+  std::vector<WorkerInfo> workers;
+  const MonotonicTime now = clock().Now();
+  const int records = records_.load(std::memory_order_acquire);
+  for (int i = 0; i < records; ++i) {
+    PoolWorker& worker = *workers_[static_cast<size_t>(i)];
+    if (worker.is_free.load(std::memory_order_relaxed)) continue;
+    WorkerInfo& info = workers.emplace_back();
+    info.is_parked = worker.spot.is_parked();
+    info.waiting_turns = static_cast<int64_t>(worker.queue.size());
+    info.steals = worker.steals.load(std::memory_order_relaxed);
+    if (!info.is_parked && worker.TrySeize()) {
+      Runnable* const turn = worker.current.load(std::memory_order_relaxed);
+      info.turn = turn;
+      info.doing = turn->Describe();
+      info.is_taken_over = worker.slot.is_taken_over();
+      const uint64_t handlers = worker.handlers.load(std::memory_order_relaxed);
+      if (worker.watched_handlers.load(std::memory_order_relaxed) == handlers) {
+        info.running = now - MonotonicTime::FromNanos(worker.watched_since.load(std::memory_order_relaxed));
+      }
+      worker.EndSeizure();
+    }
+    info.handlers_entered = worker.handlers.load(std::memory_order_relaxed);
+  }
+  return workers;
 }
 
 ThreadPoolStats ThreadPool::stats() const {

@@ -43,6 +43,7 @@
 #include "understudy/examples/auction/temp_folder.h"
 #include "understudy/examples/auction/terminal.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/ops/ops.h"
 
 ABSL_FLAG(std::string, lots, "", "The lots: a textproto (see input.proto). Default: the shipped data/lots.textproto.");
 ABSL_FLAG(std::string, bids, "", "The bids: CSV of time,bidder,lot,amount. Default: the shipped data/bids.csv.");
@@ -61,6 +62,9 @@ ABSL_FLAG(
 ABSL_FLAG(
     std::string, keep, "",
     "The folder for the picture and the log of the run, which is made. Default: auction-last-run-UID in $TMPDIR.");
+
+ABSL_FLAG(std::string, ops, "",
+          "The path of a Unix socket at which tools/understudy can ask the launcher's node while the demo runs.");
 
 namespace auction {
 namespace {
@@ -212,6 +216,13 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                                   .log = &understudy::LogSink::Stderr(understudy::LogSeverity::kWarning)});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
   if (!node.ok()) return Refuse(node.status());
+  std::unique_ptr<understudy::Ops> ops;
+  if (const std::string socket = UserPath(absl::GetFlag(FLAGS_ops)); !socket.empty()) {
+    absl::StatusOr<std::unique_ptr<understudy::Ops>> started =
+        understudy::Ops::Start(system, {.listen = absl::StrCat("unix:", socket), .node = node->get()});
+    if (!started.ok()) return Refuse(started.status());
+    ops = *std::move(started);
+  }
   running.Set(node->get());
 
   Terminal terminal;

@@ -13,6 +13,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervision_watch.h"
 
 namespace understudy::internal {
 namespace {
@@ -58,6 +59,7 @@ void EventListeners::Tell(const SupervisionEvent& event, LogSink& log) {
     log.Write(severity, names_it ? text : absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", text));
   }
   if (spec_->on_event) spec_->on_event(event);
+  SupervisionWatch::Tell(event);
   for (auto next = subscribers_.begin(); next != subscribers_.end();) {
     const auto subscriber = next++;
     const Channel<SupervisionEvent>& channel = subscriber->second.channel;

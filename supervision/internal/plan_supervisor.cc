@@ -35,6 +35,7 @@
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervision_watch.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy::internal {
@@ -65,7 +66,8 @@ StartResult PlanSupervisor::Start() {
   options_ =
       SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(&PlanSupervisor::Outcome).OnDown(&PlanSupervisor::ChildDown);
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
-  plan_->set_reports(listeners_.HearsWithoutSubscribers(context().Log()));
+  plan_->set_reports(listeners_.HearsWithoutSubscribers(context().Log()) ||
+                     SupervisionWatch::IsWatched(context().Self().node()));
   if (lives_ == nullptr) lives_ = std::make_shared<ExclusiveLives>();
   InheritPredecessors();
   plan_->StartAll(context().Now());

@@ -36,6 +36,7 @@ template <class Atomics>
 struct Sound : Inbound<Node, Atomics> {
   using Policy = Atomics;
   static constexpr bool kPublishesFirst = true;
+  static constexpr bool kLooksForOpenMail = true;
 };
 
 // The bug: the mask is not read again after a push that did not wake.
@@ -60,6 +61,11 @@ struct WithoutTryWake : Sound<ModelAtomics> {
 // The bug: the owner goes idle, then stores its mask.
 struct PublishingLate : Sound<ModelAtomics> {
   static constexpr bool kPublishesFirst = false;
+};
+
+// The bug: a look leaves the actor idle although a message that it found is for an open mailbox.
+struct LeavingOpenMail : Sound<ModelAtomics> {
+  static constexpr bool kLooksForOpenMail = false;
 };
 
 // An actor with two mailboxes, of which one is open: each message it handles
@@ -90,6 +96,18 @@ struct Actor {
       if (is_idle) return;
     }
   }
+  // As ActorCell::WhileIdle.
+  void Look() {
+    const typename List::Held held = inbound.TryHold();
+    if (held.word == 0) return;
+    Expect(running == 0, "no turn runs during a look");
+    const uint64_t mask = behavior == 0 ? kFirst : kSecond;
+    bool may_stay = true;
+    for (Node* node = held.newest(); List::kLooksForOpenMail && node != nullptr; node = node->next) {
+      may_stay = may_stay && (node->mailbox & mask) == 0;
+    }
+    if (!may_stay || !inbound.EndHold(held)) Turn();
+  }
   void Handle() {
     for (;;) {
       ModelPlain<int>& count = waiting[static_cast<size_t>(static_cast<int>(behavior))];
@@ -114,7 +132,7 @@ struct Actor {
 // these `handled_at_end` can be handled, in whatever order they come.
 template <class List>
 Outcome ExploreActor(const Bounds& bounds, const std::vector<std::vector<uint64_t>>& sent, int handled_at_end,
-                     int turns_max = 100) {
+                     int turns_max = 100, bool has_looker = false) {
   return Explore(bounds, [&](Program& program) {
     auto actor = std::make_shared<Actor<List>>();
     program.Name(actor->inbound, "inbound");
@@ -134,6 +152,7 @@ Outcome ExploreActor(const Bounds& bounds, const std::vector<std::vector<uint64_
         for (Node& node : *nodes) actor->Send(node);
       });
     }
+    if (has_looker) program.Thread("looker", [actor] { actor->Look(); });
     program.AtEnd([actor, handled_at_end, turns_max] {
       Expect(actor->inbound.IsIdle(), "it is idle in the end");
       Expect(actor->handled == handled_at_end, "what may be handled is: no wake-up was lost");
@@ -169,6 +188,23 @@ TEST(IdleModelTest, MailForAClosedMailboxRunsNoTurn) {
   // semantics 2.5; the first turn is the only one.
   const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({}, {{kSecond}, {kSecond}}, 0, 1);
   ExpectHolds(outcome, 4'000);
+}
+
+TEST(IdleModelTest, ALookAtTheIdleActorLosesNoWakeUpAndRunsBesideNoTurn) {
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.preemptions_max = 3, .old_reads_max = 1},
+                                                            {{kFirst}, {kSecond}}, 2, 100, /*has_looker=*/true);
+  ExpectHolds(outcome, 5'000);
+}
+
+TEST(IdleModelTest, ALookAtAnActorWithMailForAClosedMailboxRunsNoTurnUnlessMailArrivesMeanwhile) {
+  // The first turn, and one that the look may cause.
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({}, {{kSecond}}, 0, 2, /*has_looker=*/true);
+  ExpectHolds(outcome, 100);
+}
+
+TEST(IdleModelTest, ALookThatLeavesAnActorIdleWithOpenMailIsFound) {
+  EXPECT_THAT(ExploreActor<LeavingOpenMail>({}, {{kFirst}, {kSecond}}, 2, 100, /*has_looker=*/true).failure,
+              HasSubstr("no wake-up was lost"));
 }
 
 TEST(IdleModelTest, ASenderThatDoesNotReadTheMaskAgainIsFound) {

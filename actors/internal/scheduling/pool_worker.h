@@ -31,8 +31,15 @@ class PoolWorker final : public Worker {
   Parking::Spot spot;
   RunQueue<Runnable> queue;
 
+  // Written by its own thread.
+  std::atomic<int64_t> steals{0};
+
   // Used by the watchdog.
   StuckWatch watch;
+  // Written by the watchdog: since when, by the clock's nanoseconds, the worker has been in the section of user code
+  // that is the number `watched_handlers`.
+  std::atomic<int64_t> watched_since{0};
+  std::atomic<uint64_t> watched_handlers{0};
 
   // True if no thread uses this object: it had no thread yet, or its last thread is about to end and can be joined
   // without a long wait.

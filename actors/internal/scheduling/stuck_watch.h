@@ -50,6 +50,8 @@ class StuckWatch {
 
   // The section that is watched, and how long it had lasted at the last Observe.
   uint64_t handlers() const { return handlers_; }
+  // When the watch found that section.
+  MonotonicTime since() const { return since_; }
   absl::Duration running() const { return now_ - since_; }
 
  private:

@@ -220,6 +220,14 @@ class alignas(64) ActorCell {
   // and has mail, or may have some that came from other nodes (RemoteRoom::Excess).
   void ForEachClosed(absl::FunctionRef<void(uint64_t life, size_t place, const ClosedMail& mail)> look) const;
 
+  // Bit i: messages for mailbox i woke the actor when it went idle last.
+  uint64_t open_mailboxes() const { return open_.load(std::memory_order_relaxed); }
+  // Bytes in a mailbox bounded in bytes, and room there that other nodes reserved.
+  int64_t BytesHeld(const MailboxLayout& layout, size_t place) const;
+  // If the actor with that life is idle, calls `look` and returns true. No turn begins meanwhile, so `look` may read
+  // what is the owner's. It must be short, and must neither wait nor send.
+  bool WhileIdle(SystemCore& system, uint64_t life, absl::FunctionRef<void()> look);
+
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
 
@@ -370,6 +378,7 @@ class alignas(64) ActorCell {
   bool TryHand(const CurrentTurn& turn, uint32_t place, Envelope* envelope);
   bool Hand(size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
+  bool MayStayIdle(const Envelope* newest) const;
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
   // Call after a message was pushed to that mailbox. Wakes the owner if it has to watch the expiry of the message

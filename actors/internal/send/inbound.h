@@ -121,6 +121,33 @@ class Inbound {
     return word_.compare_exchange_strong(word, kLive, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
+  // What TryHold returned.
+  struct Held {
+    uint64_t word = 0;  // 0: the actor was not idle
+    Node* newest() const { return NodeOf(word); }
+  };
+  // Clears idle if the actor is idle, whatever was pushed. If it returns a word, the caller is the owner until it calls
+  // EndHold. For a look at an idle actor by a thread that neither sends to it nor runs it.
+  Held TryHold() {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    while ((word & kIdle) != 0) {
+      // acquire: pairs with TryIdle's release, as in TryClaim, and with the release of the pushes since.
+      if (word_.compare_exchange_weak(word, word & ~kIdle, std::memory_order_acquire, std::memory_order_relaxed)) {
+        return {word};
+      }
+    }
+    return {};
+  }
+  // Owner, since TryHold. Makes the actor idle again and returns true, unless a node was pushed meanwhile: the caller
+  // must then schedule the actor. The caller must also schedule it, without this call, if a held node is for a mailbox
+  // that is open: its sender may have found the actor not idle in TryWake.
+  bool EndHold(Held held) {
+    uint64_t word = held.word & ~kIdle;
+    // release: pairs with the acquire in Push, TryWake, TryClaim and TryHold, so the look happens before what the next
+    // owner does.
+    return word_.compare_exchange_strong(word, held.word, std::memory_order_release, std::memory_order_relaxed);
+  }
+
   // Owner. Removes and returns all nodes, newest first; null if there are none,
   // which costs a load only.
   Node* TakeAll() {

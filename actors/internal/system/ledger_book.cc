@@ -106,6 +106,25 @@ std::vector<std::pair<Pid, std::vector<MessageLedger>>> LedgerBook::Pages() cons
   return pages;
 }
 
+std::vector<MessageLedger> LedgerBook::OfActor(const ActorCell& cell, uint64_t life, const RemoteRoom& remote) const {
+  std::vector<MessageLedger> ledgers;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto page = std::find_if(pages_.begin(), pages_.end(),
+                                   [&](const std::unique_ptr<Page>& open) { return open->actor_.life() == life; });
+    if (page != pages_.end()) {
+      for (const Counts& counts : (*page)->counts_) ledgers.push_back(Read(counts));
+    }
+  }
+  cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, ActorCell::Counts counted) {
+    ledgers.resize(layout.size());
+    counted.accepted += remote.Excess(cell, life, place).messages;
+    AddCounted(counted, ledgers[place]);
+  });
+  if (!cell.IsAlive(life)) ledgers.clear();
+  return ledgers;
+}
+
 void LedgerBook::ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const {
   auto pages = Pages();
   std::sort(pages.begin(), pages.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -84,6 +84,8 @@ class LedgerBook {
   // mailbox: a living actor's early mail, and the dead letters of CountUnsorted.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;
   void ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const;
+  // The ledgers of that life of `cell`, by mailbox; empty if its mailboxes are not known yet, or it has ended.
+  std::vector<MessageLedger> OfActor(const ActorCell& cell, uint64_t life, const RemoteRoom& remote) const;
 
  private:
   // An array with the counts of each mailbox of one layout.

@@ -57,6 +57,10 @@
 #include "understudy/actors/internal/turn/rank_turns.h"
 #include "understudy/actors/unhandled_mail.h"
 
+namespace understudy {
+struct ActorInfo;
+}  // namespace understudy
+
 namespace understudy::internal {
 
 class FixedText;
@@ -81,6 +85,9 @@ class ActorCore final : public CellOwner {
   // For the fatal signal report: writes the actor's pid to `who`, and its class, names and current handler to `at`.
   // Async-signal-safe. Call on the thread that runs the actor's turn.
   void DescribeForSignal(FixedText& who, FixedText& at);
+  // Writes to `info` what the state of the owner says (actor_info.h). For the thread that holds the idle actor
+  // (ActorCell::WhileIdle), or holds this actor's thread in user code.
+  void Inspect(ActorInfo& info) const;
   // CellOwner.
   void Fence(ExitReason reason) override;
   bool IsStarting() const override;
@@ -350,6 +357,7 @@ class ActorCore final : public CellOwner {
   void Free();
 
   // actor_crash.cc.
+  Occupation OccupationOf(const Activation& handler) const;
   void NoteCrash(ExitCause cause);
 
   // The order of the small fields avoids padding: the object fills ActorCell::kOwnerBytes.

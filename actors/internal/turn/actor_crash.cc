@@ -1,6 +1,7 @@
 #include "understudy/actors/internal/turn/actor_crash.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "understudy/actors/actor_info.h"
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
@@ -66,7 +68,12 @@ Occupation ActorCore::occupation() const {
   // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
   const Activation* const handler = current() != nullptr && &current()->core() == this ? current() : nullptr;
   if (handler == nullptr) return {.kind = start_.is_starting() ? Kind::kStarting : Kind::kNoHandler};
-  switch (handler->source()) {
+  return OccupationOf(*handler);
+}
+
+Occupation ActorCore::OccupationOf(const Activation& handler) const {
+  using Kind = Occupation::Kind;
+  switch (handler.source()) {
     case Activation::Source::kStart:
       return {.kind = start_.is_process() && start_.has_started() ? Kind::kProcess : Kind::kStart};
     case Activation::Source::kEvent:
@@ -74,7 +81,7 @@ Occupation ActorCore::occupation() const {
     case Activation::Source::kMessage:
       break;
   }
-  return {.kind = Kind::kMessage, .mailbox = &layout()[static_cast<size_t>(handler->mailbox)]};
+  return {.kind = Kind::kMessage, .mailbox = &layout()[static_cast<size_t>(handler.mailbox)]};
 }
 
 CrashNotes& ActorCore::crash_notes() {
@@ -106,6 +113,43 @@ void ActorCore::NoteCrash(ExitCause cause) {
     report->messages.push_back(NoteWithBytesLeft(*message, *doing.mailbox));
   }
   exits().AddCrash(std::move(report));
+}
+
+void ActorCore::Inspect(ActorInfo& info) const {
+  info.is_complete = true;
+  info.parent = parent();
+  const SpawnOptions& options = spawn_record().options();
+  info.label = options.label;
+  if (actor_ != nullptr) {
+    const Actor& object = *actor_;
+    info.class_name = DemangledName(typeid(object).name());
+  }
+  const BehaviorTable* table = behavior_.get();
+  uint64_t scoped = 0;
+  bool is_held = false;
+  if (rare_ != nullptr) {
+    scoped = rare_->closed.mask();
+    is_held = rare_->activations.IsHeld();
+    for (const std::unique_ptr<Activation>& begun : rare_->activations.all()) {
+      if (begun.get() != in_hand_) info.awaiting.emplace_back(OccupationOf(*begun).HandlerName());
+    }
+    if (rare_->activations.IsReceiving()) table = rare_->activations.receive().table.get();
+  }
+  if (table != nullptr) info.behavior = std::string(table->name());
+  for (size_t i = 0; i < info.mailboxes.size(); ++i) {
+    MailboxInfo& mailbox = info.mailboxes[i];
+    if (mailbox.closed_by == ClosedBy::kNothing) continue;
+    if ((scoped >> i & 1U) != 0) {
+      mailbox.closed_by = ClosedBy::kScopedClose;
+    } else if (!start_.handles_messages()) {
+      mailbox.closed_by = ClosedBy::kStart;
+    } else if (is_held) {
+      mailbox.closed_by = ClosedBy::kHandler;
+    } else {
+      const bool is_named = table != nullptr && (table->mailboxes() >> i & 1U) != 0;
+      mailbox.closed_by = is_named ? ClosedBy::kGuard : ClosedBy::kBehavior;
+    }
+  }
 }
 
 // Called by another thread, which has seized the worker while this actor's turn is in user code.

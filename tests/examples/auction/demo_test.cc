@@ -4,9 +4,11 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -16,6 +18,7 @@
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/temp_folder.h"
 #include "understudy/tests/examples/auction/demo_process.h"
+#include "understudy/tools/understudy/client.h"
 
 namespace auction {
 namespace {
@@ -144,6 +147,25 @@ TEST_F(DemoTest, AHouseThatIsKilledByHandCountsAsTheOneThatIsToBeKilled) {
   EXPECT_THAT(demo.output(), HasSubstr("All holds."));
 }
 
+TEST_F(DemoTest, AnOperatorCanLookIntoIt) {
+  const std::string socket = folder_.File("ops");
+  DemoProcess demo({"--speed=30", absl::StrCat("--ops=", socket)}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  const auto told = [&](const std::string& command) {
+    std::istringstream in;
+    std::ostringstream out;
+    const absl::Status status = understudy::tool::RunCommand({.command = command, .ops = socket}, in, out);
+    EXPECT_TRUE(status.ok()) << status;
+    return out.str();
+  };
+  EXPECT_THAT(told("tree"), HasSubstr("\n  house-1 "));
+  EXPECT_THAT(told("peers"), HasSubstr("\nledger   up"));
+  EXPECT_THAT(told("names"), HasSubstr("auction/lot-01"));
+  EXPECT_THAT(told("ps"), HasSubstr("Bidder"));
+  demo.Signal(SIGTERM);
+  EXPECT_GE(demo.AwaitEnd(kPatience), 0);
+}
+
 TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
   const std::vector<std::vector<std::string>> cases = {{"--speed=0"},
                                                        {"--kills=some"},
@@ -153,6 +175,7 @@ TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
                                                        {"--lots=/nonexistent"},
                                                        {"--bids=/nonexistent"},
                                                        {"--results=/nonexistent/r"},
+                                                       {"--ops=/nonexistent/ops"},
                                                        {"--keep=/dev/null"},
                                                        {"--keep=/nonexistent/kept"}};
   for (const auto& arguments : cases) {

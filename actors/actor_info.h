@@ -1,0 +1,79 @@
+// ActorInfo: one actor as seen from outside, for people and tools (inspection.h).
+//
+// Threads: plain values.
+#ifndef UNDERSTUDY_ACTORS_ACTOR_INFO_H_
+#define UNDERSTUDY_ACTORS_ACTOR_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/ledger.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+enum class ActorState {
+  kIdle,      // no handler runs, and nothing that has arrived wakes the actor
+  kAwaiting,  // as kIdle, and a handler that has begun awaits something
+  kQueued,    // scheduled, or in the framework's code
+  kRunning,   // in a handler, a guard or other user code
+  kStuck,     // as kRunning, for limits::kNameHandlerAfter or longer
+};
+// "idle", "awaiting", …
+absl::string_view ActorStateName(ActorState state);
+
+// Why the messages in a mailbox are not handled.
+enum class ClosedBy {
+  kNothing,      // the mailbox is open
+  kUnknown,      // the mailbox is closed; the actor was queued, so the reason could not be read
+  kStart,        // the actor has not started
+  kBehavior,     // the behavior, or the Receive, does not name the mailbox
+  kGuard,        // the guard of the mailbox's clause does not hold
+  kScopedClose,  // a ScopedClose
+  kHandler,      // a handler that awaits keeps the actor from handling messages
+};
+// "open", "closed", "start", "behavior", …
+absl::string_view ClosedByName(ClosedBy closed_by);
+
+struct MailboxInfo {
+  std::string name;     // wire name
+  std::string request;  // the type of its messages
+  std::string reply;    // empty for a mailbox of tells
+  int64_t capacity_messages = 0;
+  // The bytes that wait, and the bound; nullopt if the mailbox is not bounded in bytes.
+  absl::optional<int64_t> bytes;
+  absl::optional<int64_t> capacity_bytes;
+  ClosedBy closed_by = ClosedBy::kNothing;  // as of the last time that the actor became idle
+  MessageLedger messages;                   // what became of its messages; `waiting` is how many wait
+};
+
+struct ActorInfo {
+  Pid pid;
+  ActorState state = ActorState::kIdle;
+  // For kRunning and kStuck: what runs, as "auction.Auction/MakeOffer" or "Start", and for how long, to some
+  // milliseconds. The time is zero for an actor with a thread of its own.
+  std::string doing;
+  absl::Duration doing_for;
+  int64_t waiting = 0;             // messages that wait in all its mailboxes
+  std::vector<std::string> names;  // of the node and of the cluster, in order
+
+  // False if the actor was queued when it was looked at: then the fields below are empty.
+  bool is_complete = false;
+  Pid parent;  // null: a plain thread spawned the actor
+  std::string class_name;
+  std::string label;     // SpawnOptions::label
+  std::string behavior;  // the current one's name; empty: it has none
+  // The handlers that have begun and await something, the oldest first.
+  std::vector<std::string> awaiting;
+
+  // In order of declaration; empty unless they were asked for.
+  std::vector<MailboxInfo> mailboxes;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ACTOR_INFO_H_

@@ -1,0 +1,58 @@
+// Inspection: what runs in a system, read from outside.
+//
+//   ActorQuery query{.waiting_min = 1};
+//   do {
+//     ActorPage page = ListActors(system, query);
+//     for (const ActorInfo& actor : page.actors) …
+//     query.after = page.next;
+//   } while (query.after != 0);
+//
+// A query costs an actor nothing on the path of its messages, runs no turn of it and waits for no handler. It reads
+// counters, and, for an actor that is idle or in a handler, the actor's own state: an idle actor does not begin a turn
+// while it is read, and a handler that runs goes on but does not enter the framework. One actor is read at a time, so
+// a page is not a picture of one moment. An actor that is queued, because no worker has come to it yet, is read by its
+// counters alone (ActorInfo::is_complete).
+//
+// Threads: any plain thread, not in an actor's turn.
+#ifndef UNDERSTUDY_ACTORS_INSPECTION_H_
+#define UNDERSTUDY_ACTORS_INSPECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "understudy/actors/actor_info.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+struct ActorQuery {
+  uint64_t after = 0;       // 0 for the first page, then ActorPage::next
+  size_t at_most = 100;     // actors in the page: 1 to limits::kActorsPerPageMax; others are clamped
+  int64_t waiting_min = 0;  // only actors with at least this number of messages waiting
+  // Only actors whose pid, class, label or one of whose names contains this text.
+  std::string text;
+  // Only actors with a mailbox of this wire name, such as "understudy.Supervisor/WhichChildren".
+  std::string mailbox;
+  absl::optional<ActorState> state;  // only actors in this state
+};
+
+struct ActorPage {
+  std::vector<ActorInfo> actors;  // without their mailboxes
+  // Where the next page begins; 0 if this is the last. A page may be empty and not the last, because a query looks at
+  // limits::kActorsPerLookMax cells at most.
+  uint64_t next = 0;
+};
+
+ActorPage ListActors(ActorSystem& system, const ActorQuery& query = {});
+
+// The actor with its mailboxes; nullopt if it has ended or is not an actor of this system.
+absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INSPECTION_H_

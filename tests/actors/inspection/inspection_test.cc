@@ -1,0 +1,316 @@
+// What ListActors, InspectActor and Executor::Workers tell of a system (actors/inspection.h).
+#include "understudy/actors/inspection.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_info.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/kept_log.h"
+#include "understudy/actors/thread_pool.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kWithin = absl::Seconds(30);
+
+// Handles `item` while it is open; has no guard for `rare` that ever holds.
+class Shop final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Mailbox<"open", int> open{this};
+  Mailbox<"rare", int> rare{this};
+  Mailbox<"text", std::string> text{this, {.capacity_messages = 7, .capacity_bytes = 1000}};
+  Mailbox<"ask", Call<int, int>> ask{this};
+  StartResult Start() override { return shut_; }
+
+ private:
+  absl::Status Item(int number) { return number < 0 ? absl::InvalidArgumentError("negative") : absl::OkStatus(); }
+  Behavior shut_{"shut", On(open, [this](int) { return open_; }),
+                 On(rare, [](int) {}).When([](const Shop&) { return false; }),
+                 On(ask, [](int asked_for) { return asked_for; })};
+  Behavior open_{"open", On(item, &Shop::Item), On(text, [](const std::string&) {})};
+};
+
+// Awaits an answer of `shop` for each message.
+class Customer final : public Actor {
+ public:
+  Mailbox<"buy", int> buy{this};
+  explicit Customer(Ref<Shop> shop) : shop_(shop) {}
+  StartResult Start() override { return waiting_; }
+
+ private:
+  Task<> Buy(int what) {
+    auto asked = shop_[&Shop::ask].Ask(what, absl::Hours(1));
+    (void)co_await asked;
+  }
+  const Ref<Shop> shop_;
+  Behavior waiting_{"waiting", On(buy, &Customer::Buy)};
+};
+
+// Blocks its thread in each handler until the test goes on.
+class Blocker final : public Actor {
+ public:
+  Mailbox<"block", int> block{this};
+  Blocker(absl::Notification* begun, absl::Notification* go_on) : begun_(begun), go_on_(go_on) {}
+  StartResult Start() override { return blocking_; }
+
+ private:
+  void Block(int) {
+    begun_->Notify();
+    go_on_->WaitForNotification();
+  }
+  absl::Notification* const begun_;
+  absl::Notification* const go_on_;
+  Behavior blocking_{"blocking", On(block, &Blocker::Block)};
+};
+
+ActorInfo Inspect(ActorSystem& system, Pid pid) {
+  const absl::optional<ActorInfo> info = InspectActor(system, pid);
+  EXPECT_TRUE(info.has_value()) << pid;
+  return info.value_or(ActorInfo());
+}
+
+TEST(InspectionTest, AnIdleActorIsToldWithClassNamesBehaviorAndParent) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>(SpawnOptions{.registered_as = "shop", .label = "the corner shop"});
+  system.RunUntilIdle();
+  const ActorInfo info = Inspect(system, shop.pid());
+  EXPECT_EQ(info.pid, shop.pid());
+  EXPECT_EQ(info.state, ActorState::kIdle);
+  EXPECT_TRUE(info.is_complete);
+  EXPECT_THAT(info.class_name, HasSubstr("Shop"));
+  EXPECT_EQ(info.label, "the corner shop");
+  EXPECT_EQ(info.behavior, "shut");
+  EXPECT_TRUE(info.parent.is_null());
+  EXPECT_THAT(info.names, ElementsAre("shop"));
+}
+
+TEST(InspectionTest, AMailboxIsToldWithWhatWaitsItsBoundsAndWhyItIsClosed) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  system.RunUntilIdle();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(shop[&Shop::item].Send(i).ok());
+  ASSERT_TRUE(shop[&Shop::rare].Send(1).ok());
+  ASSERT_TRUE(shop[&Shop::text].Send("twelve bytes").ok());
+  const ActorInfo info = Inspect(system, shop.pid());
+  EXPECT_EQ(info.state, ActorState::kIdle);
+  EXPECT_EQ(info.waiting, 5);
+  ASSERT_THAT(info.mailboxes, SizeIs(5));
+  const MailboxInfo& item = info.mailboxes[0];
+  EXPECT_THAT(item.name, HasSubstr("item"));
+  EXPECT_EQ(item.request, "int");
+  EXPECT_EQ(item.messages.waiting, 3);
+  EXPECT_EQ(item.capacity_messages, limits::kMailboxCapacityMessages);
+  EXPECT_EQ(item.bytes, absl::nullopt);
+  EXPECT_EQ(item.closed_by, ClosedBy::kBehavior);
+  EXPECT_EQ(info.mailboxes[1].closed_by, ClosedBy::kNothing);
+  EXPECT_EQ(info.mailboxes[2].closed_by, ClosedBy::kGuard);
+  const MailboxInfo& text = info.mailboxes[3];
+  EXPECT_EQ(text.capacity_messages, 7);
+  EXPECT_EQ(text.capacity_bytes, 1000);
+  EXPECT_GE(text.bytes.value_or(0), 12);
+  EXPECT_EQ(info.mailboxes[4].reply, "int");
+}
+
+TEST(InspectionTest, TheDispositionsOfAMailboxAreThoseOfItsLedger) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  shop[&Shop::open].Tell(1);
+  for (int i = -1; i < 3; ++i) shop[&Shop::item].Tell(i);
+  system.RunUntilIdle();
+  const ActorInfo info = Inspect(system, shop.pid());
+  EXPECT_EQ(info.behavior, "open");
+  EXPECT_EQ(info.mailboxes[0].messages.of(Disposition::kHandled), 3);
+  EXPECT_EQ(info.mailboxes[0].messages.of(Disposition::kRejected), 1);
+  EXPECT_TRUE(info.mailboxes[0].messages.balances());
+}
+
+TEST(InspectionTest, ALookAtAnIdleActorWithClosedMailRunsNoTurn) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  system.RunUntilIdle();
+  ASSERT_TRUE(shop[&Shop::item].Send(1).ok());
+  system.RunUntilIdle();
+  const int64_t steps = system.seeded_executor().steps();
+  (void)Inspect(system, shop.pid());
+  system.RunUntilIdle();
+  EXPECT_EQ(system.seeded_executor().steps(), steps + 1) << "the one step finds nothing to run";
+  shop[&Shop::open].Tell(1);
+  system.RunUntilIdle();
+  EXPECT_EQ(Inspect(system, shop.pid()).waiting, 0) << "the message was handled when the mailbox opened";
+}
+
+TEST(InspectionTest, AHandlerThatAwaitsIsToldAndClosesTheMailboxes) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  const Ref<Customer> customer = system.Spawn<Customer>(shop);
+  shop[&Shop::open].Tell(1);  // from now on nobody answers
+  system.RunUntilIdle();
+  customer[&Customer::buy].Tell(1);
+  customer[&Customer::buy].Tell(2);
+  system.RunUntilIdle();
+  const ActorInfo info = Inspect(system, customer.pid());
+  EXPECT_EQ(info.state, ActorState::kAwaiting);
+  EXPECT_THAT(info.awaiting, ElementsAre(HasSubstr("buy")));
+  EXPECT_EQ(info.mailboxes[0].closed_by, ClosedBy::kHandler);
+}
+
+TEST(InspectionTest, AnActorThatHasEndedIsNotTold) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  system.RunUntilIdle();
+  system.Kill(shop.pid());
+  system.RunUntilIdle();
+  EXPECT_FALSE(InspectActor(system, shop.pid()).has_value());
+  EXPECT_FALSE(InspectActor(system, Pid()).has_value());
+  EXPECT_THAT(ListActors(system).actors, IsEmpty());
+}
+
+TEST(InspectionTest, PagesGoThroughAllActorsOnce) {
+  TestSystem system;
+  std::set<Pid> spawned;
+  for (int i = 0; i < 10; ++i) spawned.insert(system.Spawn<Shop>().pid());
+  system.RunUntilIdle();
+  std::set<Pid> told;
+  ActorQuery query{.at_most = 3};
+  int pages = 0;
+  do {
+    const ActorPage page = ListActors(system, query);
+    EXPECT_LE(page.actors.size(), 3U);
+    for (const ActorInfo& info : page.actors) EXPECT_TRUE(told.insert(info.pid).second) << info.pid;
+    query.after = page.next;
+    ++pages;
+  } while (query.after != 0);
+  EXPECT_EQ(told, spawned);
+  EXPECT_GE(pages, 4);
+}
+
+TEST(InspectionTest, AQueryFiltersByTextByWaitingMessagesAndByState) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>(SpawnOptions{.registered_as = "corner"});
+  const Ref<Customer> customer = system.Spawn<Customer>(shop);
+  system.RunUntilIdle();
+  ASSERT_TRUE(shop[&Shop::item].Send(1).ok());
+  const auto only = [&](Pid pid) { return Field(&ActorPage::actors, ElementsAre(Field(&ActorInfo::pid, pid))); };
+  EXPECT_THAT(ListActors(system, {.text = "Customer"}), only(customer.pid()));
+  EXPECT_THAT(ListActors(system, {.text = "corner"}), only(shop.pid()));
+  EXPECT_THAT(ListActors(system, {.text = customer.pid().ToString()}), only(customer.pid()));
+  EXPECT_THAT(ListActors(system, {.waiting_min = 1}), only(shop.pid()));
+  EXPECT_THAT(ListActors(system, {.mailbox = "buy"}), only(customer.pid()));
+  EXPECT_THAT(ListActors(system, {.state = ActorState::kStuck}).actors, IsEmpty());
+}
+
+TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActorIsToldByItsCounters) {
+  KeptLog log;
+  absl::Notification begun;
+  absl::Notification go_on;
+  ActorSystem system({.threads = {.threads = 1, .surplus_threads_max = 0, .log = &log}, .log = &log});
+  const Ref<Blocker> blocker = system.Spawn<Blocker>(&begun, &go_on);
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  ASSERT_TRUE(system.AwaitStart(shop.pid(), kWithin).ok());
+  blocker[&Blocker::block].Tell(1);
+  begun.WaitForNotification();
+  for (int i = 0; i < 3; ++i) shop[&Shop::open].Tell(i);
+
+  ActorInfo info = Inspect(system, blocker.pid());
+  EXPECT_THAT(info.state, ::testing::AnyOf(ActorState::kRunning, ActorState::kStuck));
+  EXPECT_TRUE(info.is_complete);
+  EXPECT_THAT(info.class_name, HasSubstr("Blocker"));
+  EXPECT_THAT(info.doing, HasSubstr("block"));
+  // No worker is left that could handle these.
+  info = Inspect(system, shop.pid());
+  EXPECT_EQ(info.state, ActorState::kQueued);
+  EXPECT_FALSE(info.is_complete);
+  EXPECT_EQ(info.waiting, 3);
+
+  const MonotonicTime since = system.clock().Now();
+  while (Inspect(system, blocker.pid()).state != ActorState::kStuck && system.clock().Now() - since < kWithin) {
+    std::this_thread::yield();
+  }
+  info = Inspect(system, blocker.pid());
+  EXPECT_EQ(info.state, ActorState::kStuck);
+  EXPECT_GE(info.doing_for, limits::kNameHandlerAfter);
+  const std::vector<WorkerInfo> workers = system.executor().Workers();
+  ASSERT_THAT(workers, SizeIs(1));
+  EXPECT_TRUE(workers[0].is_taken_over);
+  EXPECT_THAT(workers[0].doing, AllOf(HasSubstr(blocker.pid().ToString()), HasSubstr("block")));
+  EXPECT_GE(workers[0].running, limits::kNameHandlerAfter);
+  go_on.Notify();
+}
+
+TEST(InspectionTest, AnActorWithAThreadOfItsOwnIsToldWhileItsHandlerRuns) {
+  absl::Notification begun;
+  absl::Notification go_on;
+  ActorSystem system;
+  const Ref<Blocker> blocker = system.Spawn<Blocker>(SpawnOptions{.thread = SpawnThread::kOwn}, &begun, &go_on);
+  blocker[&Blocker::block].Tell(1);
+  begun.WaitForNotification();
+  const ActorInfo info = Inspect(system, blocker.pid());
+  EXPECT_EQ(info.state, ActorState::kRunning);
+  EXPECT_THAT(info.doing, HasSubstr("block"));
+  go_on.Notify();
+}
+
+// Counts; the total is asked for in the end.
+class Counter final : public Actor {
+ public:
+  Mailbox<"add", int> add{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"total", Call<int, int>> total{this};
+  StartResult Start() override { return counting_; }
+
+ private:
+  int sum_ = 0;
+  Behavior counting_{"counting", On(add, [this](int n) { sum_ += n; }), On(total, [this](int) { return sum_; })};
+};
+
+TEST(InspectionTest, LooksAtActorsUnderLoadLoseNoMessageAndNoWakeUp) {
+  ActorSystem system({.threads = {.threads = 2}});
+  const Ref<Counter> counter = system.Spawn<Counter>();
+  ASSERT_TRUE(system.AwaitStart(counter.pid(), kWithin).ok());
+  std::atomic<bool> is_over{false};
+  std::thread looking([&] {
+    while (!is_over.load()) {
+      (void)ListActors(system);
+      (void)InspectActor(system, counter.pid());
+    }
+  });
+  constexpr int kMessages = 20'000;
+  for (int i = 0; i < kMessages; ++i) {
+    EXPECT_TRUE(counter[&Counter::add].Send(1).ok());
+    if (i % 16 == 0) std::this_thread::yield();  // so that the actor is idle now and then
+  }
+  const absl::StatusOr<int> total = system.Ask(counter[&Counter::total], 0, kWithin);
+  is_over.store(true);
+  looking.join();
+  EXPECT_EQ(total.value_or(-1), kMessages);
+}
+
+}  // namespace
+}  // namespace understudy

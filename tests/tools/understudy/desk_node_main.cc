@@ -1,0 +1,52 @@
+// desk_node SOCKET: a node with a supervised clerk whose mailbox grows, for understudy_test.sh.
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/ops/ops.h"
+
+namespace understudy {
+namespace {
+
+// Takes no files until it is told to open, which nobody does.
+class Clerk final : public Actor {
+ public:
+  Mailbox<"file", int> file{this};
+  Mailbox<"open", int> open{this};
+  StartResult Start() override {
+    for (int i = 0; i < 5; ++i) Ref<Clerk>(context().Self())[&Clerk::file].Tell(i);
+    Ref<Clerk>()[&Clerk::file].Tell(6);  // a dead letter
+    return closed_;
+  }
+
+ private:
+  Behavior open_{"open", On(file, [](int) {})};
+  Behavior closed_{"closed", On(open, [this](int) { Become(open_); })};
+};
+
+int Main(const std::string& socket) {
+  ActorSystem system({.name = "desk"});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = ""});
+  if (!node.ok()) return 2;
+  const absl::StatusOr<std::unique_ptr<Ops>> ops =
+      Ops::Start(system, {.listen = absl::StrCat("unix:", socket),
+                          .node = node->get(),
+                          .actions = {OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain}});
+  if (!ops.ok()) {
+    std::cerr << ops.status() << "\n";
+    return 2;
+  }
+  return (*node)->RunTree(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
+}
+
+}  // namespace
+}  // namespace understudy
+
+int main(int argc, char** argv) { return argc == 2 ? understudy::Main(argv[1]) : 2; }

@@ -1,0 +1,160 @@
+// The command line of `understudy`, and the text that it makes of fixed answers.
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/tables.h"
+
+namespace understudy::tool {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+proto::ActorDetails Actor(const std::string& pid, proto::ActorStateValue state, int waiting) {
+  proto::ActorDetails actor;
+  actor.set_pid(pid);
+  actor.set_state(state);
+  actor.set_waiting(waiting);
+  actor.set_is_complete(true);
+  actor.set_class_name("shop::Clerk");
+  return actor;
+}
+
+TEST(TablesTest, ActorsAreColumnsWithNumbersToTheRightAndDashesForNothing) {
+  proto::ActorDetails stuck = Actor("<desk.10.2>", proto::STUCK, 120);
+  stuck.set_doing("shop.Clerk/File");
+  stuck.set_doing_for_nanos(3'260'000'000);
+  stuck.add_names("clerk");
+  stuck.set_behavior("working");
+  proto::ActorDetails awaiting = Actor("<desk.7.2>", proto::AWAITING, 0);
+  awaiting.add_awaiting("shop.Clerk/Buy");
+  EXPECT_EQ(FormatActors({stuck, awaiting}),
+            "PID          STATE     WAITING  BEHAVIOR  CLASS        NAME   DOING\n"
+            "<desk.10.2>  stuck         120  working   shop::Clerk  clerk  shop.Clerk/File for 3.2s\n"
+            "<desk.7.2>   awaiting        0  -         shop::Clerk  -      shop.Clerk/Buy\n");
+}
+
+TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
+  proto::ActorDetails actor = Actor("<desk.10.2>", proto::IDLE, 5);
+  actor.set_label("the clerk");
+  proto::MailboxDetails& file = *actor.add_mailboxes();
+  file.set_name("file");
+  file.set_request("shop.File");
+  file.set_reply("shop.Receipt");
+  file.set_closed_by("guard");
+  file.set_waiting(5);
+  file.set_accepted(7);
+  file.set_handled(2);
+  file.set_capacity_messages(1000);
+  EXPECT_EQ(FormatActor(actor),
+            "<desk.10.2>: idle\n"
+            "label: the clerk\n"
+            "class: shop::Clerk\n"
+            "\n"
+            "MAILBOX  OPEN   WAITING  CAPACITY  BYTES  BYTES MAX  TYPE\n"
+            "file     guard        5      1000  -      -          shop.File -> shop.Receipt\n"
+            "\n"
+            "MAILBOX  ACCEPTED  HANDLED  REJECTED  FAILED  EXPIRED  CANCELLED  DROPPED  DEAD LETTERS  FORWARDED\n"
+            "file            7        2         0       0        0          0        0             0          0\n");
+}
+
+TEST(TablesTest, ATreeIsIndentedAndSaysWhichSupervisorHasNotAnswered) {
+  proto::GetTreeReply tree;
+  proto::SupervisorDetails& root = *tree.add_supervisors();
+  root.set_pid("<desk.1.1>");
+  root.add_names("root");
+  proto::ChildDetails& inner = *root.add_children();
+  inner.set_id("inner");
+  inner.set_state("running");
+  inner.set_kind("supervisor");
+  inner.set_restart("permanent");
+  inner.set_pid("<desk.2.1>");
+  inner.set_restarts(3);
+  proto::SupervisorDetails& below = *tree.add_supervisors();
+  below.set_pid("<desk.2.1>");
+  below.set_parent("<desk.1.1>");
+  below.set_error("no answer within 500ms");
+  EXPECT_EQ(FormatTree(tree),
+            "CHILD                         STATE    KIND        RESTART    PID         RESTARTS\n"
+            "root                          -        -           -          <desk.1.1>         -\n"
+            "  inner                       running  supervisor  permanent  <desk.2.1>         3\n"
+            "    (no answer within 500ms)  -        -           -          -                  -\n");
+  EXPECT_EQ(FormatTree(proto::GetTreeReply()), "no supervisors\n");
+}
+
+TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
+  proto::DeadLetterEntry letter;
+  letter.set_lost(2);
+  letter.set_time_unix_nanos(absl::ToUnixNanos(absl::FromUnixMillis(1'500)));
+  letter.set_why("NOT_FOUND: no such actor");
+  letter.set_to("<desk.1.1>");
+  letter.set_mailbox("file");
+  letter.set_type("int");
+  EXPECT_EQ(FormatEntry(letter, absl::UTCTimeZone()),
+            "(2 lost)\n"
+            "1970-01-01T00:00:01.500  int to file of <desk.1.1> from outside any actor: NOT_FOUND: no such actor\n");
+  proto::EventEntry event;
+  event.set_supervisor("<desk.1.1>");
+  event.set_child("clerk");
+  event.set_pid("<desk.2.1>");
+  event.set_kind("exited");
+  event.set_reason("Killed");
+  EXPECT_EQ(FormatEntry(event, absl::UTCTimeZone()),
+            "1970-01-01T00:00:00.000  <desk.1.1>: child 'clerk' <desk.2.1> exited: Killed\n");
+}
+
+TEST(TablesTest, TopHasStuckActorsFirstAndThenTheLongestMailboxes) {
+  const std::vector<proto::ActorDetails> top = TopActors({Actor("a", proto::IDLE, 3), Actor("b", proto::QUEUED, 9),
+                                                          Actor("c", proto::STUCK, 0), Actor("d", proto::IDLE, 1)},
+                                                         3);
+  std::vector<std::string> pids;
+  for (const proto::ActorDetails& actor : top) pids.push_back(actor.pid());
+  EXPECT_THAT(pids, ElementsAre("c", "b", "a"));
+}
+
+TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {
+  absl::StatusOr<Arguments> arguments = ParseArguments({"--yes", "kill", "clerk"}, "/run/ops");
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->command, "kill");
+  EXPECT_THAT(arguments->operands, ElementsAre("clerk"));
+  EXPECT_EQ(arguments->ops, "/run/ops");
+  EXPECT_TRUE(arguments->yes);
+  arguments = ParseArguments({"ps", "--ops=unix:/run/other", "--json"}, "/run/ops");
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->ops, "/run/other");
+  EXPECT_TRUE(arguments->json);
+}
+
+TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
+  const auto error = [](const std::vector<std::string>& words, const char* environment = "/run/ops") {
+    return std::string(ParseArguments(words, environment).status().message());
+  };
+  EXPECT_EQ(error({}), "no command is given; see understudy --help");
+  EXPECT_EQ(error({"frob"}), "unknown command 'frob'; see understudy --help");
+  EXPECT_EQ(error({"ps", "--frob"}), "unknown option --frob; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--yes"}), "'ps' takes no --yes; see understudy ps --help");
+  EXPECT_EQ(error({"kill"}), "'kill' takes PID|NAME, got 0 operands; see understudy kill --help");
+  EXPECT_EQ(error({"tree", "house"}), "'tree' takes no operand, got 1 operands; see understudy tree --help");
+  EXPECT_EQ(error({"ps"}, ""),
+            "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
+}
+
+TEST(ArgumentsTest, EachCommandHasItsHelp) {
+  EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
+  for (const char* command : {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters",
+                              "events", "stop", "kill", "restart", "drain"}) {
+    EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
+    EXPECT_THAT(HelpText(command), HasSubstr(std::string("usage: understudy [--ops=SOCKET] ") + command));
+    EXPECT_TRUE(ParseArguments({command, "--help"}, "")->help);
+  }
+}
+
+}  // namespace
+}  // namespace understudy::tool

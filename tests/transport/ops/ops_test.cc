@@ -1,0 +1,287 @@
+// The operator's service over its socket: a plain gRPC client, stuck workers, slow readers, the end.
+#include "understudy/transport/ops/ops.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/testing/kept_log.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/transport/node.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kWithin = absl::Seconds(60);
+// Bazel's folders are too long for the path of a socket.
+std::string SocketPath() { return absl::StrCat("/tmp/understudy-ops-test.", getpid()); }
+
+class Clerk final : public Actor {
+ public:
+  Mailbox<"file", int> file{this};
+  Mailbox<"crash", int> crash{this};
+  StartResult Start() override { return working_; }
+
+ private:
+  Behavior working_{"working", On(file, [](int) {}),
+                    On(crash, [this](int) { (void)Fail(absl::InternalError("the file is on fire")); })};
+};
+
+class Blocker final : public Actor {
+ public:
+  Mailbox<"block", int> block{this};
+  Blocker(absl::Notification* begun, absl::Notification* go_on) : begun_(begun), go_on_(go_on) {}
+  StartResult Start() override { return blocking_; }
+
+ private:
+  void Block(int) {
+    begun_->Notify();
+    go_on_->WaitForNotification();
+  }
+  absl::Notification* const begun_;
+  absl::Notification* const go_on_;
+  Behavior blocking_{"blocking", On(block, &Blocker::Block)};
+};
+
+class OpsTest : public ::testing::Test {
+ protected:
+  void StartOps(OpsOptions options = {}) {
+    options.listen = absl::StrCat("unix:", SocketPath());
+    absl::StatusOr<std::unique_ptr<Ops>> started = Ops::Start(system_, std::move(options));
+    ASSERT_TRUE(started.ok()) << started.status();
+    ops_ = *std::move(started);
+    stub_ = NewStub();
+  }
+  static std::unique_ptr<proto::Ops::Stub> NewStub() {
+    // A channel of its own, so that it has a connection of its own.
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return proto::Ops::NewStub(
+        grpc::CreateCustomChannel(absl::StrCat("unix:", SocketPath()), grpc::InsecureChannelCredentials(), arguments));
+  }
+
+  // Calls a unary method and expects it to succeed.
+  template <class Reply, class Request>
+  Reply Call(grpc::Status (proto::Ops::Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+             const Request& request) {
+    Reply reply;
+    const grpc::Status status = CallStatus(method, request, &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return reply;
+  }
+  template <class Reply, class Request>
+  grpc::Status CallStatus(grpc::Status (proto::Ops::Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+                          const Request& request, Reply* reply) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoSeconds(kWithin));
+    return ((*stub_).*method)(&context, request, reply);
+  }
+
+  // Of a Blocker, which may be in its handler until the system has ended.
+  absl::Notification begun_;
+  absl::Notification go_on_;
+  KeptLog log_;
+  ActorSystem system_{
+      {.name = "desk", .threads = {.threads = 1, .surplus_threads_max = 0, .log = &log_}, .log = &log_}};
+  std::unique_ptr<Ops> ops_;
+  std::unique_ptr<proto::Ops::Stub> stub_;
+};
+
+TEST_F(OpsTest, AClientReadsNodeActorsNamesWorkersAndTree) {
+  StartOps();
+  const SupervisorRef root = system_.Spawn(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
+  ASSERT_TRUE(system_.AwaitStart(root.pid(), kWithin).ok());
+  EXPECT_EQ(Call(&proto::Ops::Stub::GetNode, proto::GetNodeRequest()).name(), "desk");
+  EXPECT_THAT(Call(&proto::Ops::Stub::ListActors, proto::ListActorsRequest()).actors(), SizeIs(2));
+  proto::GetActorRequest clerk;
+  clerk.set_actor("clerk");
+  const proto::ActorDetails details = Call(&proto::Ops::Stub::GetActor, clerk);
+  EXPECT_THAT(details.class_name(), HasSubstr("Clerk"));
+  EXPECT_EQ(details.behavior(), "working");
+  EXPECT_THAT(details.mailboxes(), SizeIs(2));
+  EXPECT_THAT(Call(&proto::Ops::Stub::ListNames, proto::ListNamesRequest()).names(), SizeIs(1));
+  EXPECT_THAT(Call(&proto::Ops::Stub::ListWorkers, proto::ListWorkersRequest()).workers(), SizeIs(1));
+  const proto::GetTreeReply tree = Call(&proto::Ops::Stub::GetTree, proto::GetTreeRequest());
+  ASSERT_THAT(tree.supervisors(), SizeIs(1));
+  EXPECT_EQ(tree.supervisors(0).children(0).pid(), details.pid());
+}
+
+TEST_F(OpsTest, AnErrorComesWithItsCodeAndText) {
+  StartOps();
+  proto::GetActorRequest nobody;
+  nobody.set_actor("nobody");
+  proto::ActorDetails details;
+  const grpc::Status status = CallStatus(&proto::Ops::Stub::GetActor, nobody, &details);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("'nobody' is neither a pid of node desk"));
+}
+
+TEST_F(OpsTest, ItAnswersWithinASecondWhileTheOnlyWorkerIsStuck) {
+  StartOps();
+  const SupervisorRef root = system_.Spawn(OneForOne().Child("clerk", Of<Clerk>()));
+  ASSERT_TRUE(system_.AwaitStart(root.pid(), kWithin).ok());
+  (void)Call(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());  // connects
+  const Ref<Blocker> blocker = system_.Spawn<Blocker>(&begun_, &go_on_);
+  blocker[&Blocker::block].Tell(1);
+  begun_.WaitForNotification();
+
+  absl::Time asked = absl::Now();
+  proto::GetActorRequest request;
+  request.set_actor(blocker.pid().ToString());
+  const proto::ActorDetails details = Call(&proto::Ops::Stub::GetActor, request);
+  EXPECT_LT(absl::Now() - asked, absl::Seconds(1));
+  EXPECT_THAT(details.doing(), HasSubstr("block"));
+  asked = absl::Now();
+  const proto::GetTreeReply tree = Call(&proto::Ops::Stub::GetTree, proto::GetTreeRequest());
+  EXPECT_LT(absl::Now() - asked, absl::Seconds(1));
+  go_on_.Notify();
+  ASSERT_THAT(tree.supervisors(), SizeIs(1));
+  EXPECT_EQ(tree.supervisors(0).error(), "no answer within 500ms");
+}
+
+TEST_F(OpsTest, AFollowerGetsWhatIsKeptAndThenWhatIsNew) {
+  StartOps();
+  const SupervisorRef root = system_.Spawn(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
+  ASSERT_TRUE(system_.AwaitStart(root.pid(), kWithin).ok());
+  grpc::ClientContext context;
+  const auto events = stub_->FollowEvents(&context, proto::FollowRequest());
+  proto::EventEntry event;
+  ASSERT_TRUE(events->Read(&event));
+  EXPECT_EQ(event.kind(), "started");
+  EXPECT_EQ(event.child(), "clerk");
+  Ref<Clerk>(*system_.WhereIs("clerk"))[&Clerk::crash].Tell(1);
+  do {
+    ASSERT_TRUE(events->Read(&event));
+  } while (event.kind() != "exited");
+  EXPECT_THAT(event.reason(), HasSubstr("the file is on fire"));
+  context.TryCancel();
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(OpsTest, AReaderOfTheKeptEntriesIsToldHowManyAreLost) {
+  StartOps();
+  constexpr int kLetters = 1500;
+  const Ref<Clerk> clerk = system_.Spawn<Clerk>();
+  system_.Kill(clerk.pid());
+  ASSERT_TRUE(system_.AwaitEnd(clerk.pid(), kWithin).ok());
+  for (int i = 0; i < kLetters; ++i) clerk[&Clerk::file].Tell(i);
+  grpc::ClientContext context;
+  proto::FollowRequest kept;
+  kept.set_kept_only(true);
+  const auto letters = stub_->FollowDeadLetters(&context, kept);
+  proto::DeadLetterEntry letter;
+  uint64_t lost = 0;
+  uint64_t got = 0;
+  while (letters->Read(&letter)) {
+    lost += letter.lost();
+    ++got;
+  }
+  EXPECT_TRUE(letters->Finish().ok());
+  EXPECT_EQ(got, 1000U);
+  EXPECT_EQ(lost, 500U);
+  EXPECT_EQ(letter.number(), static_cast<uint64_t>(kLetters));
+  EXPECT_FALSE(letter.why().empty());
+}
+
+TEST_F(OpsTest, AnActionOfTheClientIsDone) {
+  StartOps();
+  const Ref<Clerk> clerk = system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+  ASSERT_TRUE(system_.AwaitStart(clerk.pid(), kWithin).ok());
+  proto::ActRequest request;
+  request.set_action(proto::KILL);
+  request.set_actor("clerk");
+  EXPECT_THAT(Call(&proto::Ops::Stub::Act, request).done(), HasSubstr("kill clerk"));
+  EXPECT_TRUE(system_.AwaitEnd(clerk.pid(), kWithin).ok());
+}
+
+TEST_F(OpsTest, ADrainMakesTheNodeReturn) {
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_, {.listen = ""});
+  ASSERT_TRUE(node.ok()) << node.status();
+  StartOps({.node = node->get()});
+  EXPECT_TRUE(Call(&proto::Ops::Stub::GetNode, proto::GetNodeRequest()).has_node());
+  EXPECT_THAT(Call(&proto::Ops::Stub::ListPeers, proto::ListPeersRequest()).peers(), SizeIs(0));
+  proto::ActRequest request;
+  request.set_action(proto::DRAIN);
+  (void)Call(&proto::Ops::Stub::Act, request);
+  EXPECT_EQ((*node)->RunUntilSignal(), 0);
+  ops_ = nullptr;
+}
+
+TEST_F(OpsTest, TheSocketIsOfThisUserAloneAndIsRemovedInTheEnd) {
+  StartOps();
+  struct stat file;
+  ASSERT_EQ(stat(SocketPath().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0600U);
+  ops_ = nullptr;
+  EXPECT_NE(stat(SocketPath().c_str(), &file), 0);
+}
+
+TEST_F(OpsTest, ItEndsWhileAClientFollowsAndAnotherIsConnected) {
+  StartOps();
+  const std::unique_ptr<proto::Ops::Stub> other = NewStub();
+  grpc::ClientContext node_context;
+  proto::NodeDetails details;
+  EXPECT_TRUE(other->GetNode(&node_context, proto::GetNodeRequest(), &details).ok());
+  grpc::ClientContext context;
+  const auto events = stub_->FollowEvents(&context, proto::FollowRequest());
+  system_.Spawn(OneForOne().Child("clerk", Of<Clerk>()));
+  proto::EventEntry event;
+  ASSERT_TRUE(events->Read(&event));
+  ops_ = nullptr;
+  while (events->Read(&event)) {
+  }
+  EXPECT_FALSE(events->Finish().ok());
+}
+
+TEST_F(OpsTest, ItServesAgainAfterItsLastClientHasGone) {
+  StartOps();
+  for (int i = 0; i < 3; ++i) {
+    stub_ = NewStub();
+    EXPECT_EQ(Call(&proto::Ops::Stub::GetNode, proto::GetNodeRequest()).name(), "desk");
+    stub_ = nullptr;
+  }
+}
+
+TEST_F(OpsTest, AnAddressThatIsNotAUnixSocketIsRefused) {
+  for (const char* listen : {"127.0.0.1:0", "", "unix:", "[::]:7000"}) {
+    const absl::Status status = Ops::Start(system_, {.listen = listen}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << listen;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("expected the address of a Unix socket"));
+  }
+}
+
+TEST_F(OpsTest, AnAddressThatIsTakenIsRefused) {
+  StartOps();
+  const absl::StatusOr<std::unique_ptr<Ops>> second =
+      Ops::Start(system_, {.listen = absl::StrCat("unix:", SocketPath())});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,34 @@
+// The command line of `understudy`: its parser and its help. Plain values; any thread.
+#ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_ARGUMENTS_H_
+#define UNDERSTUDY_TOOLS_UNDERSTUDY_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace understudy::tool {
+
+struct Arguments {
+  std::string command;
+  std::vector<std::string> operands;  // as many as the command takes
+  std::string ops;                    // the socket's path
+  bool help = false;
+  bool json = false;
+  bool watch = false;   // top
+  bool follow = false;  // dead-letters, events
+  bool yes = false;     // stop, kill, restart, drain
+};
+
+// Parses `words`, the command line without the program's name. `environment` is the value of UNDERSTUDY_OPS, which
+// names the socket if --ops does not. InvalidArgument says which word is wrong and which would be right. If help is
+// asked for, the rest of the command line is not checked.
+absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, absl::string_view environment);
+
+// The help of that command, or of the program if `command` is empty or unknown.
+std::string HelpText(absl::string_view command);
+
+}  // namespace understudy::tool
+
+#endif  // UNDERSTUDY_TOOLS_UNDERSTUDY_ARGUMENTS_H_

@@ -1,0 +1,251 @@
+#include "understudy/tools/understudy/tables.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace understudy::tool {
+namespace {
+
+// The number of characters of UTF-8 text.
+size_t Width(absl::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Rows of cells below a heading. Columns that are made of numbers are aligned to the right; an empty cell is a dash.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  std::string Text() const {
+    const size_t columns = rows_[0].size();
+    std::vector<size_t> widths(columns, 0);
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      for (size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], Width(CellOf(r, c)));
+    }
+    std::string text;
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      std::string line;
+      for (size_t c = 0; c < columns; ++c) {
+        const absl::string_view cell = CellOf(r, c);
+        const std::string space(widths[c] - Width(cell), ' ');
+        absl::StrAppend(&line, c == 0 ? "" : "  ", IsNumber(c) ? space : "", cell, IsNumber(c) ? "" : space);
+      }
+      absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+    }
+    return text;
+  }
+
+ private:
+  // True if the column has a number, and nothing else but empty cells.
+  bool IsNumber(size_t column) const {
+    bool has_number = false;
+    for (size_t r = 1; r < rows_.size(); ++r) {
+      const std::string& cell = rows_[r][column];
+      if (!std::all_of(cell.begin(), cell.end(), absl::ascii_isdigit)) return false;
+      has_number = has_number || !cell.empty();
+    }
+    return has_number;
+  }
+  absl::string_view CellOf(size_t row, size_t column) const {
+    const std::string& cell = rows_[row][column];
+    return cell.empty() ? "-" : absl::string_view(cell);
+  }
+
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string StateText(proto::ActorStateValue state) {
+  return absl::AsciiStrToLower(proto::ActorStateValue_Name(state));
+}
+
+// To a tenth of a second from one second on, else to milliseconds.
+std::string DurationText(int64_t nanos) {
+  const absl::Duration duration = absl::Nanoseconds(nanos);
+  const absl::Duration unit = duration < absl::Seconds(1) ? absl::Milliseconds(1) : absl::Milliseconds(100);
+  return absl::FormatDuration(absl::Trunc(duration, unit));
+}
+
+// The running handler with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
+std::string DoingText(const proto::ActorDetails& actor) {
+  if (!actor.doing().empty()) {
+    return actor.doing_for_nanos() == 0 ? actor.doing()
+                                        : absl::StrCat(actor.doing(), " for ", DurationText(actor.doing_for_nanos()));
+  }
+  return absl::StrJoin(actor.awaiting(), ", ");
+}
+
+std::string YesNo(bool yes) { return yes ? "yes" : "no"; }
+
+std::string TimeText(int64_t unix_nanos, absl::TimeZone zone) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3S", absl::FromUnixNanos(unix_nanos), zone);
+}
+
+std::string LostText(uint64_t lost) { return lost == 0 ? "" : absl::StrCat("(", lost, " lost)\n"); }
+
+class TreeText {
+ public:
+  explicit TreeText(const proto::GetTreeReply& tree) {
+    for (const proto::SupervisorDetails& supervisor : tree.supervisors()) by_pid_[supervisor.pid()] = &supervisor;
+    for (const proto::SupervisorDetails& supervisor : tree.supervisors()) {
+      if (by_pid_.contains(supervisor.parent())) continue;
+      table_.Add({absl::StrJoin(supervisor.names(), ", ") + (supervisor.names().empty() ? "supervisor" : ""), "", "",
+                  "", supervisor.pid(), ""});
+      AddChildren(supervisor, 1);
+    }
+  }
+  std::string Text() const { return table_.Text(); }
+
+ private:
+  void AddChildren(const proto::SupervisorDetails& supervisor, size_t depth) {
+    const std::string indent(2 * depth, ' ');
+    if (!supervisor.error().empty())
+      table_.Add({absl::StrCat(indent, "(", supervisor.error(), ")"), "", "", "", "", ""});
+    for (const proto::ChildDetails& child : supervisor.children()) {
+      table_.Add({indent + child.id(), child.state(), child.kind(), child.restart(), child.pid(),
+                  absl::StrCat(child.restarts())});
+      const auto below = by_pid_.find(child.pid());
+      if (below != by_pid_.end() && depth < by_pid_.size()) AddChildren(*below->second, depth + 1);
+    }
+    if (supervisor.has_more()) table_.Add({absl::StrCat(indent, "(more children)"), "", "", "", "", ""});
+  }
+
+  std::map<std::string, const proto::SupervisorDetails*> by_pid_;
+  Table table_{{"CHILD", "STATE", "KIND", "RESTART", "PID", "RESTARTS"}};
+};
+
+}  // namespace
+
+std::string FormatNode(const proto::NodeDetails& node) {
+  std::vector<std::string> actions;
+  for (const int action : node.actions()) {
+    actions.push_back(absl::AsciiStrToLower(proto::Action_Name(static_cast<proto::Action>(action))));
+  }
+  return absl::StrCat(node.has_node() ? "node " : "system ", node.name(), ", process ", node.pid(),
+                      node.address().empty() ? "" : absl::StrCat(", listens on ", node.address()),
+                      "\nactors: ", node.live_actors(), " (", node.fenced_actors(),
+                      " fenced); dead letters: ", node.dead_letters(), "; late replies: ", node.late_replies(),
+                      "; call cycles: ", node.call_cycles(),
+                      "\nallowed actions: ", actions.empty() ? "none" : absl::StrJoin(actions, ", "), "\n");
+}
+
+std::string FormatActors(const std::vector<proto::ActorDetails>& actors) {
+  Table table({"PID", "STATE", "WAITING", "BEHAVIOR", "CLASS", "NAME", "DOING"});
+  for (const proto::ActorDetails& actor : actors) {
+    table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()), actor.behavior(),
+               actor.class_name(), actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "),
+               DoingText(actor)});
+  }
+  return table.Text();
+}
+
+std::string FormatActor(const proto::ActorDetails& actor) {
+  std::string text = absl::StrCat(actor.pid(), ": ", StateText(actor.state()));
+  if (const std::string doing = DoingText(actor); !doing.empty()) {
+    absl::StrAppend(&text, actor.doing().empty() ? ", in " : " ", doing);
+  }
+  absl::StrAppend(&text, "\n");
+  const auto line = [&](absl::string_view what, const std::string& value) {
+    if (!value.empty()) absl::StrAppend(&text, what, ": ", value, "\n");
+  };
+  line("names", absl::StrJoin(actor.names(), ", "));
+  line("label", actor.label());
+  line("class", actor.class_name());
+  line("parent", actor.parent());
+  line("behavior", actor.behavior());
+  if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
+  if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
+  Table waiting({"MAILBOX", "OPEN", "WAITING", "CAPACITY", "BYTES", "BYTES MAX", "TYPE"});
+  Table fates({"MAILBOX", "ACCEPTED", "HANDLED", "REJECTED", "FAILED", "EXPIRED", "CANCELLED", "DROPPED",
+               "DEAD LETTERS", "FORWARDED"});
+  for (const proto::MailboxDetails& mailbox : actor.mailboxes()) {
+    const bool has_bytes = mailbox.capacity_bytes() != 0;
+    waiting.Add(
+        {mailbox.name(), mailbox.closed_by(), absl::StrCat(mailbox.waiting()),
+         absl::StrCat(mailbox.capacity_messages()), has_bytes ? absl::StrCat(mailbox.bytes()) : "",
+         has_bytes ? absl::StrCat(mailbox.capacity_bytes()) : "",
+         mailbox.reply().empty() ? mailbox.request() : absl::StrCat(mailbox.request(), " -> ", mailbox.reply())});
+    fates.Add({mailbox.name(), absl::StrCat(mailbox.accepted()), absl::StrCat(mailbox.handled()),
+               absl::StrCat(mailbox.rejected()), absl::StrCat(mailbox.failed()), absl::StrCat(mailbox.expired()),
+               absl::StrCat(mailbox.cancelled()), absl::StrCat(mailbox.dropped()), absl::StrCat(mailbox.dead_letters()),
+               absl::StrCat(mailbox.forwarded())});
+  }
+  return absl::StrCat(text, "\n", waiting.Text(), "\n", fates.Text());
+}
+
+std::string FormatNames(const proto::ListNamesReply& names) {
+  Table table({"NAME", "PID", "SCOPE", "KEPT BY"});
+  for (const proto::NameDetails& name : names.names()) {
+    table.Add({name.name(), name.pid(), name.is_of_cluster() ? "cluster" : "node", name.kept_by()});
+  }
+  return table.Text();
+}
+
+std::string FormatPeers(const proto::ListPeersReply& peers) {
+  Table table({"PEER", "STATE", "EPOCH", "ADDRESS", "UNACKNOWLEDGED", "CREDIT HELD", "CREDIT GIVEN", "WITHOUT CREDIT",
+               "FORBIDDEN"});
+  for (const proto::PeerDetails& peer : peers.peers()) {
+    const char* const state = !peer.is_live() ? "down" : peer.is_up() ? "up" : "suspect";
+    table.Add({peer.node(), state, absl::StrCat(peer.epoch()), peer.address(), absl::StrCat(peer.bytes_waiting()),
+               absl::StrCat(peer.credit_held_messages()), absl::StrCat(peer.credit_given_messages()),
+               absl::StrCat(peer.without_credit()), absl::StrCat(peer.forbidden())});
+  }
+  return table.Text();
+}
+
+std::string FormatWorkers(const proto::ListWorkersReply& workers) {
+  Table table({"WORKER", "PARKED", "STUCK", "QUEUE", "STEALS", "HANDLERS", "DOING"});
+  for (int i = 0; i < workers.workers_size(); ++i) {
+    const proto::WorkerDetails& worker = workers.workers(i);
+    std::string doing = worker.doing();
+    if (worker.running_for_nanos() != 0) absl::StrAppend(&doing, " for ", DurationText(worker.running_for_nanos()));
+    table.Add({absl::StrCat(i + 1), YesNo(worker.is_parked()), YesNo(worker.is_taken_over()),
+               absl::StrCat(worker.waiting_turns()), absl::StrCat(worker.steals()),
+               absl::StrCat(worker.handlers_entered()), doing});
+  }
+  return table.Text();
+}
+
+std::string FormatTree(const proto::GetTreeReply& tree) {
+  return tree.supervisors().empty() ? "no supervisors\n" : TreeText(tree).Text();
+}
+
+std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone) {
+  return absl::StrCat(LostText(entry.lost()), TimeText(entry.time_unix_nanos(), zone), "  ", entry.type(), " to ",
+                      entry.mailbox(), " of ", entry.to(), " from ",
+                      entry.from().empty() ? "outside any actor" : entry.from(), ": ", entry.why(), "\n");
+}
+
+std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone) {
+  return absl::StrCat(LostText(entry.lost()), TimeText(entry.time_unix_nanos(), zone), "  ", entry.supervisor(), ": ",
+                      entry.child().empty() ? "" : absl::StrCat("child '", entry.child(), "' "),
+                      entry.pid().empty() ? "" : absl::StrCat(entry.pid(), " "), entry.kind(),
+                      entry.reason().empty() ? "" : absl::StrCat(": ", entry.reason()), "\n");
+}
+
+std::vector<proto::ActorDetails> TopActors(std::vector<proto::ActorDetails> actors, size_t count) {
+  const auto rank = [](const proto::ActorDetails& actor) {
+    return std::make_tuple(actor.state() == proto::STUCK, actor.waiting(), actor.doing_for_nanos());
+  };
+  std::sort(actors.begin(), actors.end(), [&](const proto::ActorDetails& a, const proto::ActorDetails& b) {
+    return rank(a) != rank(b) ? rank(a) > rank(b) : a.pid() < b.pid();
+  });
+  if (actors.size() > count) actors.resize(count);
+  return actors;
+}
+
+}  // namespace understudy::tool

@@ -1,0 +1,31 @@
+// The node's answers as text for people. A text ends with a newline. Plain values; any thread.
+#ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_TABLES_H_
+#define UNDERSTUDY_TOOLS_UNDERSTUDY_TABLES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "understudy/proto/ops.pb.h"
+
+namespace understudy::tool {
+
+std::string FormatNode(const proto::NodeDetails& node);
+// `actors` in their order.
+std::string FormatActors(const std::vector<proto::ActorDetails>& actors);
+std::string FormatActor(const proto::ActorDetails& actor);
+std::string FormatNames(const proto::ListNamesReply& names);
+std::string FormatPeers(const proto::ListPeersReply& peers);
+std::string FormatWorkers(const proto::ListWorkersReply& workers);
+std::string FormatTree(const proto::GetTreeReply& tree);
+// The entry in one line, after a line with the number of lost entries if there are any.
+std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone);
+std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone);
+
+// Returns the first `count` of `actors` in the order of `top`: stuck actors, then the actors with the most waiting
+// messages.
+std::vector<proto::ActorDetails> TopActors(std::vector<proto::ActorDetails> actors, size_t count);
+
+}  // namespace understudy::tool
+
+#endif  // UNDERSTUDY_TOOLS_UNDERSTUDY_TABLES_H_

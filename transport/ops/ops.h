@@ -1,0 +1,66 @@
+// Ops: shows a running system and its node to an operator (actors, stuck handlers, lost messages), and acts for them.
+//
+//   ActorSystem system({.name = "house"});
+//   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {…});
+//   absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(system, {.listen = "unix:/run/house/ops", .node =
+//   node->get()});
+//
+// The service is proto/ops.proto; the program tools/understudy is one client of it.
+// Guarantees: a thread of its own answers, also while every worker is stuck in a handler and the system drains. It
+// polls gRPC only while a client is connected. A read runs no turn of an actor and slows none (actors/inspection.h);
+// only GetTree asks supervisors. Dead letters and supervision events are kept from the start on, the last
+// ops_limits.h::kKeptEntriesMax of each; a reader that is slow loses the oldest and is told how many.
+// Security: the Unix socket has mode 0600, and only processes of this user may connect. They may read everything that
+// the service tells, which is never the contents of a message, and act as OpsOptions::actions says. The system's log
+// gets a line before each action, and one for each refused action.
+// Threads: any. Lifetime: this object must be destroyed before the node and before the system.
+#ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_H_
+#define UNDERSTUDY_TRANSPORT_OPS_OPS_H_
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/transport/node.h"
+
+namespace understudy {
+
+enum class OpsAction {
+  kStop,     // requests an actor to stop
+  kKill,     // kills an actor
+  kRestart,  // ends and starts again a child of a supervisor, without counting it as a restart
+  kDrain,    // Node::RequestStop: RunTree and RunUntilSignal drain the node and return
+};
+
+struct OpsOptions {
+  // "unix:/path/to/socket". A socket file on which no process listens any more is replaced.
+  std::string listen;
+  // The node of the system, if it has one; without it the service knows no peers and cannot drain.
+  Node* node = nullptr;
+  // The actions that clients may ask for. They may always read.
+  std::set<OpsAction> actions = {OpsAction::kStop, OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain};
+};
+
+class Ops {
+ public:
+  // InvalidArgument: `listen` is not an address of a Unix socket. AlreadyExists, PermissionDenied, FailedPrecondition:
+  // the socket cannot be made.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Ops>> Start(ActorSystem& system, OpsOptions options);
+
+  // Ends the calls of clients and removes the socket file.
+  ~Ops();
+  Ops(const Ops&) = delete;
+  Ops& operator=(const Ops&) = delete;
+
+ private:
+  class Parts;
+  explicit Ops(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_OPS_OPS_H_

@@ -1,0 +1,34 @@
+// Bounds of the operator's service.
+#ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_LIMITS_H_
+#define UNDERSTUDY_TRANSPORT_OPS_OPS_LIMITS_H_
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+namespace understudy::limits {
+
+// Dead letters, and as many supervision events, that are kept for readers that come later: what happened in the
+// minutes before an incident was noticed. Texts may be long, so their bytes are bounded too.
+inline constexpr size_t kKeptEntriesMax = 1000;
+inline constexpr size_t kKeptEntriesBytesMax = size_t{1} << 20;
+// Connections at once: some operators with some terminals each.
+inline constexpr size_t kOpsConnectionsMax = 16;
+// Calls under way on one connection; further ones wait at the client.
+inline constexpr int kOpsCallsPerConnectionMax = 8;
+// A request has one name at most.
+inline constexpr int kOpsRequestBytesMax = 4096;
+// How long GetTree waits for the answers of supervisors, all together.
+inline constexpr absl::Duration kTreeAnswersWithin = absl::Milliseconds(500);
+// How long the service goes on to poll gRPC after its last connection has ended, so that gRPC can clean up.
+inline constexpr absl::Duration kOpsLingers = absl::Seconds(1);
+// How often the service looks for new connections and for new entries of the streams, while a client is connected.
+inline constexpr absl::Duration kOpsLooksEvery = absl::Milliseconds(50);
+// Names in one reply.
+inline constexpr size_t kNamesPerReplyMax = 1000;
+// The time that the supervisor has for each half of a restart by an operator.
+inline constexpr absl::Duration kOpsRestartWithin = absl::Minutes(1);
+
+}  // namespace understudy::limits
+
+#endif  // UNDERSTUDY_TRANSPORT_OPS_OPS_LIMITS_H_

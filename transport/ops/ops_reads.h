@@ -1,0 +1,38 @@
+// The reads of the operator's service, without gRPC: the state of a system and its node as messages of proto/ops.proto.
+//
+// Any thread but an actor's turn.
+#ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_READS_H_
+#define UNDERSTUDY_TRANSPORT_OPS_OPS_READS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/transport/node.h"
+
+namespace understudy::internal {
+
+// `text` with control characters, backslashes and bytes that are not UTF-8 escaped as in C.
+std::string PrintableUtf8(absl::string_view text);
+
+// The actor of `system` that `text` names: a pid as it is printed, with or without brackets, or a name.
+// InvalidArgument: `text` is empty. NotFound: no actor has the name, or the pid is of another node.
+absl::StatusOr<Pid> FindActor(ActorSystem& system, absl::string_view text);
+
+// `node` may be null.
+proto::NodeDetails ReadNode(ActorSystem& system, const Node* node);
+proto::ListPeersReply ReadPeers(const Node* node);
+proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request);
+absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::GetActorRequest& request);
+proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request);
+proto::ListWorkersReply ReadWorkers(ActorSystem& system);
+// Asks all supervisors of the system at once, and waits for the answers for at most `within` (ops_tree.cc).
+proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within);
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_OPS_OPS_READS_H_

@@ -1,0 +1,314 @@
+#include "understudy/transport/ops/ops_server.h"
+
+#include <fcntl.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+#include <grpcpp/support/status.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/transport/ops/ops_limits.h"
+#include "understudy/transport/sockets/unix_socket.h"
+
+namespace understudy::internal {
+namespace {
+
+constexpr int kStarvedPauseMillis = 100;
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+grpc::ByteBuffer ToBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string ToString(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) return "";
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return bytes;
+}
+
+// Call: one call of a client, or the wait for the next call. A Call deletes itself when gRPC has no tag of it left.
+// Used by Loop's thread only.
+class Call {
+ public:
+  struct Shared {
+    const OpsMethods& methods;
+    grpc::AsyncGenericService& service;
+    grpc::ServerCompletionQueue& queue;
+    std::set<Call*> calls;  // all Calls that exist
+    bool is_stopping = false;
+  };
+  struct Tag {
+    Call* call;
+    void (Call::*step)(bool ok);
+    void Done(bool ok) { call->Step(*this, ok); }
+  };
+
+  static void AwaitNext(Shared& shared) { (new Call(shared))->Request(); }
+  // Writes the next entry of a stream, if nothing is being written and there is one.
+  void Look() {
+    if (!is_following_ || is_writing_ || is_finishing_) return;
+    if (absl::optional<std::string> entry = feed_.next(); entry.has_value()) {
+      is_writing_ = true;
+      ++pending_;
+      stream_.Write(ToBuffer(*entry), &written_);
+    } else if (feed_.ends) {
+      Finish(grpc::Status::OK);
+    }
+  }
+
+ private:
+  explicit Call(Shared& shared) : shared_(shared) { shared_.calls.insert(this); }
+  ~Call() { shared_.calls.erase(this); }
+
+  void Request() {
+    context_.AsyncNotifyWhenDone(&done_);
+    ++pending_;
+    shared_.service.RequestCall(&context_, &stream_, &shared_.queue, &shared_.queue, &arrived_);
+  }
+  void Step(const Tag& tag, bool ok) {
+    --pending_;
+    (this->*tag.step)(ok);
+    if (pending_ == 0) delete this;
+  }
+  void Arrived(bool ok) {
+    if (!ok) return;  // the server ends; `done_` does not come
+    ++pending_;       // done_
+    if (!shared_.is_stopping) AwaitNext(shared_);
+    ++pending_;
+    stream_.Read(&request_, &read_);
+  }
+  void Read(bool ok) {
+    if (is_finishing_) return;  // the client has cancelled
+    if (!ok) return Finish(grpc::Status(grpc::StatusCode::INTERNAL, "the request is missing"));
+    const std::string request = ToString(request_);
+    if (const auto unary = shared_.methods.unary.find(context_.method()); unary != shared_.methods.unary.end()) {
+      const absl::StatusOr<std::string> answer = unary->second(request);
+      if (!answer.ok()) return Finish(ToGrpc(answer.status()));
+      is_finishing_ = true;
+      ++pending_;
+      stream_.WriteAndFinish(ToBuffer(*answer), grpc::WriteOptions(), grpc::Status::OK, &finished_);
+      return;
+    }
+    const auto opened = shared_.methods.streams.find(context_.method());
+    if (opened == shared_.methods.streams.end()) {
+      return Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()));
+    }
+    absl::StatusOr<OpsFeed> feed = opened->second(request);
+    if (!feed.ok()) return Finish(ToGrpc(feed.status()));
+    feed_ = *std::move(feed);
+    is_following_ = true;
+    Look();
+  }
+  void Written(bool ok) {
+    is_writing_ = false;
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    Look();
+  }
+  void Finished(bool) {}
+  // The client has cancelled or its connection has ended, or the call is over.
+  void Done(bool) {
+    is_following_ = false;
+    if (!is_writing_) Finish(grpc::Status::CANCELLED);
+  }
+  void Finish(const grpc::Status& status) {
+    if (is_finishing_) return;
+    is_finishing_ = true;
+    ++pending_;
+    stream_.Finish(status, &finished_);
+  }
+
+  Shared& shared_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  grpc::ByteBuffer request_;
+  OpsFeed feed_;
+  bool is_following_ = false;
+  bool is_writing_ = false;
+  bool is_finishing_ = false;
+  int pending_ = 0;  // tags that gRPC has
+  Tag arrived_{this, &Call::Arrived};
+  Tag read_{this, &Call::Read};
+  Tag written_{this, &Call::Written};
+  Tag finished_{this, &Call::Finished};
+  Tag done_{this, &Call::Done};
+};
+
+}  // namespace
+
+class OpsServer::Loop {
+ public:
+  using Into = grpc::experimental::ExternalConnectionAcceptor;
+
+  Loop(std::string path, int listening, OpsMethods methods)
+      : path_(std::move(path)), methods_(std::move(methods)), listening_(listening) {}
+  ~Loop();
+
+  absl::Status Start();
+
+ private:
+  void Run();
+  // Accepts connections, and notices those that have ended. Waits for at most `wait_millis`; negative: for ever.
+  void PollSockets(int wait_millis);
+  void Accept();
+  bool PollsGrpc() const {
+    // One Call always waits for the next one.
+    return !connections_.empty() || calls_->calls.size() > 1 || Clock::Real().Now() < polls_until_;
+  }
+
+  const std::string path_;
+  const OpsMethods methods_;
+  const int listening_;
+  int wake_ = -1;  // an eventfd
+  std::atomic<bool> is_stopping_{false};
+  std::unique_ptr<Into> into_;
+  grpc::AsyncGenericService service_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread thread_;
+
+  // The thread's.
+  std::unique_ptr<Call::Shared> calls_;
+  std::vector<int> connections_;  // duplicates of the descriptors that gRPC has, to see when they end
+  MonotonicTime polls_until_;
+};
+
+absl::Status OpsServer::Loop::Start() {
+  if (chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot set the mode of unix:", path_, ": errno ", errno));
+  }
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_ < 0) return absl::ResourceExhaustedError(absl::StrCat("eventfd: errno ", errno));
+  grpc::ServerBuilder builder;
+  builder.RegisterAsyncGenericService(&service_);
+  builder.SetMaxReceiveMessageSize(limits::kOpsRequestBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits::kOpsCallsPerConnectionMax);
+  queue_ = builder.AddCompletionQueue();
+  into_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
+  calls_ = std::make_unique<Call::Shared>(Call::Shared{methods_, service_, *queue_, {}});
+  Call::AwaitNext(*calls_);
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+void OpsServer::Loop::Run() {
+  while (!is_stopping_.load(std::memory_order_acquire)) {
+    PollSockets(PollsGrpc() ? 0 : -1);
+    if (!PollsGrpc()) continue;
+    void* tag = nullptr;
+    bool ok = false;
+    const auto until = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(limits::kOpsLooksEvery);
+    if (queue_->AsyncNext(&tag, &ok, until) == grpc::CompletionQueue::GOT_EVENT) {
+      static_cast<Call::Tag*>(tag)->Done(ok);
+    }
+    for (Call* const call : calls_->calls) call->Look();
+  }
+  calls_->is_stopping = true;
+  void* tag = nullptr;
+  bool ok = false;
+  // The destructor shuts the server down meanwhile, which ends all Calls. No operation may begin on a queue that is
+  // shut down, so the Calls end first.
+  while (!calls_->calls.empty() && queue_->Next(&tag, &ok)) static_cast<Call::Tag*>(tag)->Done(ok);
+  queue_->Shutdown();
+  while (queue_->Next(&tag, &ok)) {
+  }
+}
+
+void OpsServer::Loop::PollSockets(int wait_millis) {
+  std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0}};
+  for (const int connection : connections_) polled.push_back({.fd = connection, .events = POLLRDHUP, .revents = 0});
+  const bool accepts = connections_.size() < limits::kOpsConnectionsMax;
+  if (accepts) polled.push_back({.fd = listening_, .events = POLLIN, .revents = 0});
+  if (poll(polled.data(), polled.size(), wait_millis) <= 0) return;
+  const std::vector<int> connections = std::exchange(connections_, {});
+  for (size_t i = 0; i < connections.size(); ++i) {
+    if (polled[i + 1].revents == 0) {
+      connections_.push_back(connections[i]);
+    } else {
+      close(connections[i]);
+      polls_until_ = Clock::Real().Now() + limits::kOpsLingers;
+    }
+  }
+  if (accepts && polled.back().revents != 0) Accept();
+}
+
+void OpsServer::Loop::Accept() {
+  const int accepted = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (accepted < 0) {
+    // Without a descriptor the connection stays in the backlog, and the next poll would return at once.
+    pollfd wake = {.fd = wake_, .events = POLLIN, .revents = 0};
+    if (errno == EMFILE || errno == ENFILE) (void)poll(&wake, 1, kStarvedPauseMillis);
+    return;
+  }
+  const int watched = CheckPeerUid(accepted, geteuid()).ok() ? fcntl(accepted, F_DUPFD_CLOEXEC, 0) : -1;
+  if (watched < 0) {
+    close(accepted);
+    return;
+  }
+  connections_.push_back(watched);
+  Into::NewConnectionParameters connection;
+  connection.fd = accepted;
+  into_->HandleNewConnection(&connection);
+}
+
+OpsServer::Loop::~Loop() {
+  is_stopping_.store(true, std::memory_order_release);
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    UNDERSTUDY_CHECK(write(wake_, &one, sizeof(one)) == sizeof(one), "eventfd");
+    server_->Shutdown(std::chrono::system_clock::now());  // cancels all calls
+    thread_.join();
+  }
+  for (const int connection : connections_) close(connection);
+  if (wake_ >= 0) close(wake_);
+  close(listening_);
+  unlink(path_.c_str());
+}
+
+OpsServer::OpsServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+
+OpsServer::~OpsServer() = default;
+
+absl::StatusOr<std::unique_ptr<OpsServer>> OpsServer::Start(const std::string& path, OpsMethods methods) {
+  const absl::StatusOr<int> listening = ListenUnix(path);
+  if (!listening.ok()) return listening.status();
+  auto loop = std::make_unique<Loop>(path, *listening, std::move(methods));
+  if (absl::Status started = loop->Start(); !started.ok()) return started;
+  return std::unique_ptr<OpsServer>(new OpsServer(std::move(loop)));
+}
+
+}  // namespace understudy::internal

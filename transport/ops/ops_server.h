@@ -1,0 +1,53 @@
+// OpsServer: the gRPC side of the operator's service: a Unix socket, one thread, calls by name.
+//
+// The thread waits for connections itself and polls gRPC only while a connection stands, so an idle server takes no
+// events from the nodes' queue. The same thread runs all methods, one at a time, so a method must not wait long. This
+// class knows only bytes; OpsMethods parses and serializes.
+//
+// Only this file's source includes gRPC's headers. Threads: any. Lifetime: the methods must stay valid until the
+// destructor returns.
+#ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_SERVER_H_
+#define UNDERSTUDY_TRANSPORT_OPS_OPS_SERVER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+
+namespace understudy::internal {
+
+// The entries of a stream for one reader.
+struct OpsFeed {
+  std::function<absl::optional<std::string>()> next;  // the next entry; nullopt: none yet
+  bool ends = false;                                  // the stream ends when there is none
+};
+
+// The methods by their path, such as "/understudy.proto.Ops/GetNode". Requests and answers are serialized messages.
+struct OpsMethods {
+  std::map<std::string, std::function<absl::StatusOr<std::string>(const std::string& request)>> unary;
+  std::map<std::string, std::function<absl::StatusOr<OpsFeed>(const std::string& request)>> streams;
+};
+
+class OpsServer {
+ public:
+  // Listens on the Unix socket at `path`, which gets mode 0600. Errors: as ListenUnix.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const std::string& path, OpsMethods methods);
+
+  // Ends all calls and connections, and removes the socket file.
+  ~OpsServer();
+  OpsServer(const OpsServer&) = delete;
+  OpsServer& operator=(const OpsServer&) = delete;
+
+ private:
+  class Loop;
+  explicit OpsServer(std::unique_ptr<Loop> loop);
+
+  const std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_OPS_OPS_SERVER_H_
