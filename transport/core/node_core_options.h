@@ -85,8 +85,8 @@ struct NodeCoreOptions {
   ReliableSequence::Bounds bounds;
   // How long a change of credit waits for others to travel with it, unless the peer may need it sooner.
   absl::Duration credit_delay = absl::Milliseconds(50);
-  // Where the messages of this node's actors are declared, whose fingerprints peers are told (LocalTypes); null: in
-  // this program.
+  // Declares the messages of this node's actors, whose fingerprints peers are told (LocalTypes). If it is null, the
+  // messages that are linked into this program are taken.
   const google::protobuf::DescriptorPool* messages = nullptr;
   // The operations that each peer may do here. NodeCore::SetGrants replaces it.
   Grants grants;

@@ -23,7 +23,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::SourceLocation;
 
-// What stands for an unset field if that is not zero or empty.
+// Returns the default value of a field as text; empty if that is zero or empty.
 std::string DefaultOf(const FieldDescriptor& field) {
   if (field.is_repeated()) return "";
   switch (field.cpp_type()) {
