@@ -107,12 +107,13 @@ class Actor {
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
     return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), internal::IndexForClause(mailbox));
   }
-  // The same, so that the compiler's errors about the handler name the mailbox.
+  // Like On above, with the mailbox as a template argument, so that the compiler's errors
+  // about the handler name the mailbox.
   template <internal::FixedString kName, class M, class F>
   static auto On(const Mailbox<kName, M>& mailbox, F handler) {
     return On(static_cast<const internal::TypedMailbox<M>&>(mailbox), std::move(handler));
   }
-  // The same for every mailbox of the array. The handler may have one more parameter,
+  // Like On, for every mailbox of an array. The handler may have one more parameter,
   // after the message (and the Replier), that says which mailbox it is: a size_t for its
   // place in the array, or a string_view for its label.
   template <internal::FixedString kName, class M, class F>

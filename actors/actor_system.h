@@ -147,7 +147,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   template <class R>
   absl::StatusOr<R> Lookup(absl::string_view name, absl::Duration timeout);
 
-  // As the functions of Context, for a plain thread. To an actor without a parent, Exit
+  // Like the functions of Context, for a plain thread. To an actor without a parent, Exit
   // from here is its parent's exit.
   void Exit(Pid target, ExitReason reason);
   void Kill(Pid target);

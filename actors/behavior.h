@@ -85,7 +85,7 @@ class MailboxClause {
       return std::move(*this);
     }
   }
-  // As When, for one mailbox of a MailboxArray: `guard` gets its place in the array.
+  // Like When, for one mailbox of a MailboxArray: `guard` gets its place in the array.
   template <class A>
   MailboxClause WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard, place));

@@ -18,7 +18,7 @@ namespace understudy {
 // One actor of a cycle, and the answer that it waits for.
 struct CallWait {
   Pid waiter;
-  // What the waiter is handling: a mailbox, for its current message; or "Start", "its
+  // The part of the waiter that waits: the mailbox of its current message; or "Start", "its
   // process", or "an event".
   std::string handler;
   // The actor that has to answer: the callee, or the actor that has the Replier now.

@@ -42,13 +42,13 @@ class ChannelBase;
 bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
 // Sends a tell as the actor of this turn or, outside turns, as the thread.
 absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
-// As SendTell, but a refused message becomes a dead letter.
+// Like SendTell, but a refused message becomes a dead letter.
 void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
 // Sends a call as the actor of this turn; CHECKs outside turns. If the call is refused, the
 // refusal is its answer. Moves from the value.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
-// What SendOrWait did with a message.
+// The outcome of SendOrWait for a message.
 enum class SendStep : uint8_t {
   kDone,         // `outcome` says whether the message was sent
   kWaits,        // the message was moved to the mailbox's line; await `waits`, whose answer is the outcome

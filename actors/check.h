@@ -2,7 +2,7 @@
 //
 //   UNDERSTUDY_CHECK(index < size, "index ", index, " is not below ", size);
 //
-// It prints file, line, the condition and the message to standard error and aborts. Errors
+// A failed check prints file, line, the condition and the message to standard error and aborts. Errors
 // that a caller can act on are returned as an absl::Status instead. UNDERSTUDY_DCHECK is
 // the same in debug builds and does nothing with NDEBUG. Threads: any.
 #ifndef UNDERSTUDY_ACTORS_CHECK_H_

@@ -231,9 +231,9 @@ class Context : public SpawnsActors<Context> {
   [[nodiscard]] MonitorHandle Monitor(const T& target) {
     return MonitorPid(PidOf(target), nullptr);
   }
-  // As Monitor, but the Down comes when the target is gone: it has ended and nothing of it is left. So a successor that
-  // is started then never exists at the same time as the target's object. An actor is gone later than it ends in two
-  // cases. If it was fenced, it is gone when its handler has returned and its object and coroutine frames are
+  // Like Monitor, but the Down comes when the target is gone: it has ended and nothing of it is left. So a successor
+  // that is started then never exists at the same time as the target's object. An actor is gone later than it ends in
+  // two cases. If it was fenced, it is gone when its handler has returned and its object and coroutine frames are
   // destroyed. If others have LifeHolds of it (HoldLife), it is gone when the last one is released. An actor of
   // another node counts as gone when it ends or its node does.
   template <class T, class F>
@@ -300,8 +300,8 @@ class Context : public SpawnsActors<Context> {
   // more than once, the first reason counts. Before the actor has started, this is a start
   // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // As Stop, for the proxy of something else, such as a process. `reason` says why that
-  // thing ended; this actor did not crash, so there is no CrashReport.
+  // Like Stop, for the proxy of a process or of an actor on another node. `reason` says why
+  // that process or actor ended. No CrashReport is made, because the proxy did not crash.
   void StopAs(ExitReason reason);
 
   // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is

@@ -53,7 +53,7 @@ class DeadLetterStream {
   int64_t count() const;
   // `listener` is called for each later letter. Returns an id for Unsubscribe.
   uint64_t Subscribe(Listener listener);
-  // As Subscribe; the subscription ends when `listener` returns false.
+  // Like Subscribe, but the subscription ends when `listener` returns false.
   uint64_t SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener);
   // Ends a subscription. Returns false if there is none with that id.
   bool Unsubscribe(uint64_t id);

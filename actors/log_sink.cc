@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <ctime>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +25,27 @@ std::string Origin() {
   return origin == nullptr ? std::string() : origin();
 }
 
+// Stops where nothing more can be written. Standard error may be a pipe whose reader has gone, as a process child's is
+// when its parent has died: the SIGPIPE of such a write is blocked and then taken, so it does not end the process.
+void WriteToStderr(absl::string_view text) {
+  sigset_t broken_pipe;
+  sigset_t before;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  while (!text.empty()) {
+    const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EPIPE) {
+      const timespec at_once = {};
+      sigtimedwait(&broken_pipe, nullptr, &at_once);
+    }
+    if (n <= 0) break;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 class StderrSink final : public LogSink {
  public:
   explicit StderrSink(LogSeverity least) : least_(least) {}
@@ -32,13 +55,7 @@ class StderrSink final : public LogSink {
     constexpr absl::string_view kLetters = "DIWE";
     internal::FixedText head;
     internal::AddLogHead(head, kLetters[static_cast<size_t>(severity)], Origin());
-    const std::string text = absl::StrCat(head.text(), line, "\n");
-    for (size_t written = 0; written < text.size();) {
-      const ssize_t n = write(STDERR_FILENO, text.data() + written, text.size() - written);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;
-      written += static_cast<size_t>(n);
-    }
+    WriteToStderr(absl::StrCat(head.text(), line, "\n"));
   }
   bool Wants(LogSeverity severity) const override { return severity >= least_; }
 

@@ -27,7 +27,9 @@ class LogSink {
 
   // Writes lines that are at least as severe as `least` to standard error. A line begins with the severity's letter,
   // the time (UTC), the ids of process and thread, and its origin: the actor whose turn writes it or, outside turns,
-  // the name of the process's system if it is known. Each line is one write(2). The sink is never destroyed.
+  // the name of the process's system if it is known. Each line is one write(2). What cannot be
+  // written is lost: if standard error is a pipe without a reader, no SIGPIPE ends the process. The sink is never
+  // destroyed.
   //
   //   W 2026-03-01T09:30:00.123456Z 5503/5510 <house-2.7.42>] the book is late
   //   I 2026-03-01T09:30:00.123519Z 5503/5504 house-2] node house-2: …

@@ -52,7 +52,7 @@ class MailboxHost {
   virtual ActorCore& core() = 0;
   // CHECKs that this thread constructs an actor.
   static MailboxHost& Constructing();
-  // As Constructing, but returns null if this thread constructs no actor.
+  // Like Constructing, but returns null if this thread constructs no actor.
   static MailboxHost* ConstructingOrNull();
 
  protected:

@@ -19,7 +19,7 @@ enum class Overflow {
   kFailActor,   // the actor exits with Overflow, and the sender gets Full
 };
 
-// What becomes of the tells that still wait in the mailbox when the actor ends.
+// The treatment of tells that still wait in the mailbox when the actor ends.
 enum class OnRestart {
   kDiscard,  // they are dead letters
   kKeep      // the actor's successor gets them, if its parent (such as a supervisor) starts one (unhandled_mail.h)

@@ -36,12 +36,12 @@ template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
   return internal::SignatureOfMessage<M>(internal::WireName<A, kName>());
 }
-// As above, for one mailbox of an array.
+// Like the function above, for one mailbox of an array.
 template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(MailboxArray<kName, M> A::* /*mailboxes*/, absl::string_view label) {
   return internal::SignatureOfMessage<M>(internal::ElementName(internal::WireName<A, kName>(), label));
 }
-// As above, for the mailbox `kWireName` to which that function of a ref gives a channel.
+// Like the function above, for the mailbox `kWireName`, to which the given function of a ref returns a channel.
 template <internal::FixedString kWireName, class R, class M>
 MailboxSignature SignatureOf(Channel<M> (R::* /*channel*/)() const) {
   return internal::SignatureOfMessage<M>(std::string(kWireName.chars.data(), kWireName.view().size()));

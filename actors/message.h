@@ -253,7 +253,7 @@ class Payload {
   static Payload Of(M value) {
     return With(Envelope::Make(EnvelopeKind::kReply, TypeOf<M>(), /*has_call_part=*/false), std::move(value));
   }
-  // As Of, in a block that may be put into a mailbox as a message, because it has a call part.
+  // Like Of, in a block that may be put into a mailbox as a message, because it has a call part.
   template <class M>
   static Payload ForMailbox(M value) {
     return With(Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true), std::move(value));
@@ -268,7 +268,7 @@ class Payload {
   }
   // A payload of unparsed bytes, in a block that may be put into a mailbox as a message.
   static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes(std::move(bytes))); }
-  // As OfWireBytes, for a copy of `bytes`. Few bytes are copied into the block itself, which saves an allocation.
+  // Like OfWireBytes, for a copy of `bytes`. Few bytes are copied into the block itself, which saves an allocation.
   static Payload CopyOfWireBytes(absl::string_view bytes);
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
@@ -283,7 +283,7 @@ class Payload {
   size_t bytes() const;
   // The block, or null without a value.
   Envelope* block() const { return block_; }
-  // As block(), but passes ownership to the caller.
+  // Like block(), but passes ownership to the caller.
   Envelope* Release() { return std::exchange(block_, nullptr); }
 
   // Parses the bytes into a value of `type`; a payload without a value counts as no

@@ -65,7 +65,7 @@ class NodeTable {
     const NodeEntry* entry = At(place.index);
     return entry != nullptr && entry->generation == place.generation ? entry : nullptr;
   }
-  // As Find, but also finds an incarnation whose index another one has now.
+  // Like Find, but also finds an incarnation whose index now belongs to another incarnation.
   static const NodeEntry* FindEver(NodePlace place);
 
  private:

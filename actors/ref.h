@@ -15,7 +15,7 @@
 //     static std::vector<MailboxSignature> Mailboxes();      // what a lookup compares (mailbox_signature.h)
 //   };
 //
-// Such a class needs no definition of AuctionActor. This header is light, so that a file
+// A ref class needs no definition of AuctionActor. This header is light, so that a file
 // which only keeps or hands on refs compiles fast; to send, include channel.h too.
 //
 // Any thread. Trivially copyable; compares, hashes, prints. A restarted actor has

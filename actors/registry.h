@@ -104,7 +104,7 @@ class NamePublisher {
   virtual void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) = 0;
   // Withdraws a published name whose owner has ended or given it up.
   virtual void Withdraw(absl::string_view name, Pid owner) = 0;
-  // As Withdraw, and makes the name vacant until it is published or freed. `owner` is
+  // Like Withdraw, and makes the name vacant until it is published or freed. `owner` is
   // null if no actor of this node had the name.
   virtual void Vacate(absl::string_view name, Pid owner) = 0;
   // Ends the vacancy of a name.

@@ -45,14 +45,14 @@ class Router {
   // does not cross nodes. One sender's messages and signals to one node keep their order.
   virtual absl::Status Send(const OutboundMessage& message) = 0;
 
-  // As Send, but lets the sender wait if there is no room. Returns nullopt if it waits.
+  // Like Send, but lets the sender wait if there is no room. Returns nullopt if it waits.
   // Then the sender gets one reply to `wait`, which is an ask of its own: OK if room is
   // now kept for the message, at the receiver and on the way; otherwise the reason why it
   // never will be, such as the end of the receiver or of the session. A sender does not
   // overtake others that wait for the same mailbox. Returns Full if as many senders wait
   // as the transport allows.
   virtual absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) = 0;
-  // As Send, but uses the room that is kept for `wait`. Returns NoConnection if the
+  // Like Send, but uses the room that is kept for `wait`. Returns NoConnection if the
   // session in which it was kept has ended. In every case the room is not kept any longer.
   virtual absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) = 0;
   // Call when the sender gives up, before or after the reply to `wait`. Does nothing if it

@@ -92,7 +92,7 @@ class Spawner {
   // PermissionDenied for a bad name, time or program.
   virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) = 0;
 
-  // As ForProcess, for an actor on another node. The proxy ends with NoConnection if the
+  // Like ForProcess, for an actor on another node. The proxy ends with NoConnection if the
   // session with that node ends.
   virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild& child) = 0;
 

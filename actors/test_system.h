@@ -42,7 +42,7 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   explicit TestSystem(uint64_t seed = 1, std::string name = "test");
   // Shares `executor`, which must outlive this system, with other systems.
   TestSystem(SeededExecutor& executor, uint64_t seed, std::string name);
-  // As above, but turns and timers run on `share`, a PausableExecutor of `executor`.
+  // Like the constructor above, but turns and timers run on `share`, a PausableExecutor of `executor`.
   TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed, std::string name);
 
   // Shuts the system down, while the trace to which its actors write still exists.
@@ -62,7 +62,7 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   // From now on writes one line into the trace for every step of every actor. Two runs
   // with the same seed and code give the same lines.
   void StartTrace();
-  // As above, but appends the lines to `lines`, which must outlive the system. So the
+  // Like StartTrace above, but appends the lines to `lines`, which must outlive the system. So the
   // nodes of a cluster can share one trace.
   void StartTrace(std::vector<std::string>* lines);
   const std::vector<std::string>& trace() const { return trace_; }

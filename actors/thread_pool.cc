@@ -155,7 +155,7 @@ Runnable* ThreadPool::Next(PoolWorker& worker) {
   return NextInTurn(worker);
 }
 
-// As Next, and also gives the shared queue, the event source and the worker's queue their share, when they are due.
+// Like Next, and also gives the shared queue, the event source and the worker's queue their share, when they are due.
 Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
   const uint64_t round = rounds_.load(std::memory_order_relaxed);
   if (worker.turns >= options_.shared_first_every || round != worker.seen_round) {

@@ -39,7 +39,7 @@ void MailOfActor::Lose(Envelope* message, const absl::Status& because) const {
 
 }  // namespace internal
 
-UnhandledMail::~UnhandledMail() {
+void UnhandledMail::LoseRest() {
   for (const internal::MailOfActor& mail : mails_) {
     for (internal::Envelope* message : mail.messages) {
       if (message != nullptr) mail.Lose(message, mail.why);

@@ -55,12 +55,14 @@ struct MailOfActor {
 class UnhandledMail {
  public:
   UnhandledMail() = default;
-  UnhandledMail(UnhandledMail&& other) noexcept : mails_(std::exchange(other.mails_, {})) {}
+  UnhandledMail(UnhandledMail&& other) noexcept = default;
   UnhandledMail& operator=(UnhandledMail&& other) noexcept {
     std::swap(mails_, other.mails_);
     return *this;
   }
-  ~UnhandledMail();
+  ~UnhandledMail() {
+    if (!mails_.empty()) LoseRest();
+  }
 
   bool empty() const { return size() == 0; }
   // The number of messages.
@@ -73,6 +75,9 @@ class UnhandledMail {
   std::vector<internal::MailOfActor>& mails() { return mails_; }
 
  private:
+  // Makes the messages that were not taken dead letters.
+  void LoseRest();
+
   std::vector<internal::MailOfActor> mails_;  // of successive lives, oldest first
 };
 

@@ -105,8 +105,8 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   // A DNS label; the child's id when empty.
   std::string node_name;
-  // What it may use at most. Where the platform cannot hold it to that, its
-  // start fails.
+  // The most that the process may use. If the platform cannot enforce a limit, the
+  // start of the process fails.
   ProcessLimits limits;
   // Killed when its node says nothing for so long: it is stuck or stopped. From
   // limits::kProcessChildSilenceMin to kProcessChildSilenceMax.

@@ -14,7 +14,7 @@
 // parent's exit or a RequestStop tells it to, after all its children, with
 // that reason; or with RestartsExhausted when it gives up.
 //
-// It never blocks: queries are answered at once while children start and stop,
+// A supervisor never blocks: queries are answered at once while children start and stop,
 // also during its own start. It ignores exits of linked actors that are not
 // its parent.
 //

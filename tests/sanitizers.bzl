@@ -12,9 +12,17 @@ ONE_THREAD = ["long-tsan"]
 # again in other tests, those of what is built on it or of the mailboxes, asks, restarts and ends that every actor has.
 VALUES = ONE_THREAD + ["long-asan"]
 
-def sanitizer_tags(name, one_thread = [], values = []):
-    """The tags of the test `name`: VALUES or ONE_THREAD if it is in that list of names."""
-    return VALUES if name in values else ONE_THREAD if name in one_thread else []
+# Threads and what they hand to each other. ThreadSanitizer reports here the use of freed memory too; AddressSanitizer's other
+# findings are looked for in the tests that run under both.
+THREADS = ["long-asan"]
+
+def sanitizer_tags(name, one_thread = [], values = [], threads = []):
+    """The tags of the test `name`: VALUES, ONE_THREAD or THREADS if it is in that list of names."""
+    if name in values:
+        return VALUES
+    if name in one_thread:
+        return ONE_THREAD
+    return THREADS if name in threads else []
 
 def one_thread_test(tags = [], **kwargs):
     """understudy_test of what one thread runs."""

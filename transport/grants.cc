@@ -76,6 +76,11 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
                                                      kPublishPatternsPerEntryMax));
     }
     for (const Operation operation : entry.operations) {
+      if (operation == Operation::kPublish) {
+        return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node,
+                                                       "': operations has kPublish, which grants no name: expected the "
+                                                       "names in publish, such as auction/, auction/lot-1 or *"));
+      }
       const int number = static_cast<int>(operation);
       if (number >= 0 && number <= static_cast<int>(Operation::kStart)) continue;
       return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': ", number,

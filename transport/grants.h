@@ -54,6 +54,7 @@ struct GrantEntry {
   // Names that the peer may publish. A name that ends in '/' stands for every name
   // below it, and "*" for every name.
   std::vector<std::string> publish;
+  // Without kPublish, which Make refuses here: `publish` says which names.
   std::set<Operation> operations;
 };
 
@@ -73,8 +74,8 @@ class Grants {
   // The defaults alone.
   Grants() = default;
   // InvalidArgument names the invalid entry: its node's name is malformed or occurs
-  // twice, or it has an operation that is none of Operation's, a malformed name to
-  // publish, or too many of these.
+  // twice; its operations have kPublish or a number that is no Operation; or it has a
+  // malformed name to publish, or too many of these.
   [[nodiscard]] static absl::StatusOr<Grants> Make(const GrantTable& table);
 
   // True if `name` is reserved (it begins with `understudy/`) and `node` is not the node

@@ -353,9 +353,9 @@ void Node::Parts::Leave() {
 int Node::Parts::Drain(absl::Duration allowed) {
   return drain_.Once(allowed, [this](absl::Duration within) {
     core_->BeginDrain();
-    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogBegin(within, core_->open_work());
-    const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
-    if (parent_lives) {
+    drain_.LogBegin(within, core_->open_work());
+    // parent_gone_ is read before each step, because the parent may end meanwhile. acquire: pairs with OnParentGone.
+    if (invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire)) {
       link_.leaving(within);
       leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
       parent_watch_->Leaving(within + options_.drain_within);
@@ -364,7 +364,7 @@ int Node::Parts::Drain(absl::Duration allowed) {
     if (!parent_gone_.load(std::memory_order_acquire)) Leave();
     accepting_.store(false, std::memory_order_release);
     if (listener_ != nullptr) listener_->Stop();
-    if (!parent_gone_.load(std::memory_order_acquire)) drain_.LogEnd();
+    drain_.LogEnd();
     return in_order ? 0 : kFailedExitStatus;
   });
 }

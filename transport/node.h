@@ -106,7 +106,7 @@ class Node {
   // again.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
 
-  // As Start, in a process that a node started as its child (ProcessSpawner). The node
+  // Like Start, in a process that a node started as its child (ProcessSpawner). The node
   // joins the parent over the inherited socketpair and listens where the parent says;
   // `options.listen` is ignored. When the connection to the parent ends, the node
   // drains for limits::kParentGoneDrain and the process exits, whatever it is doing.

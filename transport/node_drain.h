@@ -46,8 +46,7 @@ class NodeDrain {
   // kStuckAfter after `within`, which counts as zero if it is negative. Call at most once.
   bool ShutDown(absl::Duration within);
   // Writes a line to the system's log, before ShutDown: how long the actors have, and what
-  // the node still has. Not for a process child whose parent is gone: its standard error
-  // is a pipe without a reader, and a line there would end the process by SIGPIPE.
+  // the node still has.
   void LogBegin(absl::Duration within, const NodeCore::OpenWork& work);
   // Writes a line to the system's log, after ShutDown: how long the drain took since
   // LogBegin, and whether the actors ended within their time.
@@ -64,7 +63,7 @@ class NodeDrain {
   absl::Mutex mu_;
   bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
-  // Of the call of Once that drains.
+  // The next four fields are used only by the call of Once that drains.
   MonotonicTime began_;
   absl::Duration within_;
   absl::Duration took_;  // for ShutDown

@@ -32,7 +32,7 @@ proto::Ref ToProto(const RefT& ref) {
 // session, or this process has met too many (NodeTable).
 absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local);
 
-// As PidFromProto, as a ref of type RefT. That the actor is of its class is not checked.
+// Like PidFromProto, but returns a ref of type RefT. Does not check that the actor is of RefT's class.
 template <class RefT>
 absl::StatusOr<RefT> RefFromProto(const proto::Ref& ref, Pid local) {
   const absl::StatusOr<Pid> found = PidFromProto(ref, local);

@@ -57,7 +57,7 @@ class ActorTest : public ::testing::Test {
   // Lets time pass until `pid` has ended, and returns its exit reason. Returns NoProcess
   // if it had ended before the call. Fails the test if it lives on for a minute.
   ExitReason EndOf(Pid pid);
-  // As above, for an actor that ends because of `cause`, a function that this calls. The
+  // Like EndOf above, for an actor that ends because of `cause`, which EndOf calls. The
   // actor is monitored before `cause` runs, so its exit reason is known with every seed.
   ExitReason EndOf(Pid pid, absl::FunctionRef<void()> cause);
 

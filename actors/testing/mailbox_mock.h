@@ -38,7 +38,7 @@
 
 namespace understudy {
 
-// What a mock does with some of the messages.
+// A rule of a mock for some of its messages.
 template <class M>
 class MockRule {
   using Request = typename internal::MessageTraits<M>::Request;

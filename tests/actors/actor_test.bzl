@@ -53,6 +53,23 @@ _VALUES = [
     "timer_wheel_test",
     "wait_graph_test",
 ]
+_THREADS = [
+    "await_start_test",
+    "blocking_actors_test",
+    "call_cycle_test",
+    "gone_test",
+    "lockfree_test",
+    "log_sink_test",
+    "mailbox_watch_test",
+    "order_test",
+    "own_threads_test",
+    "predicate_threads_test",
+    "run_queue_test",
+    "start_timeout_test",
+    "stuck_watch_test",
+    "thread_pool_stuck_test",
+    "timer_thread_test",
+]
 
 _DEPS = [
     "//actors:api",
@@ -67,7 +84,7 @@ _DEPS = [
 
 def tags_of(name):
     """The tags of the test `name`."""
-    return sanitizer_tags(name, one_thread = _ONE_THREAD, values = _VALUES)
+    return sanitizer_tags(name, one_thread = _ONE_THREAD, values = _VALUES, threads = _THREADS)
 
 def actor_test(name, deps = [], **kwargs):
     """understudy_test of `name`.cc.

@@ -1,6 +1,9 @@
 // What a line of the default log says besides its text: severity, time, process, thread, system and actor.
 #include "understudy/actors/log_sink.h"
 
+#include <unistd.h>
+
+#include <csignal>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -39,6 +42,22 @@ TEST(LogSinkTest, ALineNamesTheSystemOfItsProcess) {
   const ActorSystem other({.name = "house-3", .executor = &executor, .seed = 1});
   EXPECT_THAT(Written(LogSink::Stderr(), LogSeverity::kInfo, "of several none is named"),
               MatchesRegex(absl::StrCat("I", kHead, "] of several none is named\n")));
+}
+
+TEST(LogSinkTest, ALineToAPipeWithoutAReaderIsLostAndEndsNobody) {
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(1);
+        close(ends[0]);
+        LogSink::Stderr().Write(LogSeverity::kError, "nobody reads it");
+        sigset_t pending;
+        sigset_t blocked;
+        sigpending(&pending);
+        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        _exit(sigismember(&pending, SIGPIPE) == 0 && sigismember(&blocked, SIGPIPE) == 0 ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 class Clerk final : public Actor {

@@ -127,6 +127,10 @@ understudy_library(name = "top", hdrs = ["top.h"])
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
         self.assertEqual(self.findings(actors__BUILD=build, actors__new_dot_h=""), [("actors/new.h", 1)])
 
+    def test_a_target_of_the_table_that_has_no_file_is_refused(self):
+        build = self.BUILD.replace('name = "top"', 'name = "high"')
+        self.assertEqual(self.findings(actors__BUILD=build), [("tests/source/layers.txt", 1)])
+
     def test_a_file_of_no_target_is_refused(self):
         self.assertEqual(self.findings(actors__lost_dot_cc=""), [("actors/lost.cc", 1)])
 

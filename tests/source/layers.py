@@ -81,6 +81,8 @@ def check(table, files):
                     yield path, line, f"{included} belongs to no understudy_library"
             elif other in table and other not in table[target]:
                 yield path, line, f"{target} may not include {included} of {other}: the layer is not below it"
+    for target in sorted(set(table) - set(owner.values())):
+        yield "tests/source/layers.txt", 1, f"target {target} has no file: take it out of the table"
     for path in files:
         if path.endswith((".cc", ".h")) and path.split("/")[0] in LAYERED and path not in owner:
             yield path, 1, "no understudy_library of its folder's BUILD names this file"

@@ -1,4 +1,5 @@
-// What the program actor_protocol does, without its arguments' syntax. One thread at a time.
+// Check and Update: the two commands of the program actor_protocol, after its arguments are parsed. One thread at a
+// time.
 #ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_COMMAND_H_
 #define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_COMMAND_H_
 

@@ -116,7 +116,8 @@ class ProtocolComparison {
     }
   }
 
-  // What the service is now: itself, or a new service which it seems to have become.
+  // Returns the service of the new protocol that continues `service`: the one of its name, or a new one that it seems
+  // to have become. Null if there is none.
   const Service* Successor(const Service& service) {
     if (const Service* const now = c_.after.FindService(service.name())) return now;
     for (const Service& other : c_.after.protocol.service()) {

@@ -31,7 +31,8 @@ std::string DefaultText(const Field& field) {
   return field.default_value().empty() ? "no default" : absl::StrCat("the default ", field.default_value());
 }
 
-// What a new peer makes of an old one's messages and an old one of a new one's, as sentences; empty if both read right.
+// Returns both texts as sentences. `new_reads_old` says how a new peer misreads an old peer's messages, `old_reads_new`
+// the reverse; each is empty if that peer reads them right.
 std::string Sentences(const std::string& new_reads_old, const std::string& old_reads_new) {
   if (new_reads_old == old_reads_new && !new_reads_old.empty()) return absl::StrCat("Either way ", new_reads_old, ".");
   std::vector<std::string> sentences;
@@ -101,7 +102,7 @@ class MessageComparison {
   }
 
   void FieldHasAnotherName(const Field& before, const Field& after) {
-    // One that was renumbered to here is told as that.
+    // A field that got this number by renumbering is reported as renumbered.
     if (FindName(before_.field(), after.name()) != nullptr) return;
     c_.AddNote(after, absl::StrCat(NameOf(before), " is called ", after.name(),
                                    " now: the bytes are the same, so it must mean the same"));

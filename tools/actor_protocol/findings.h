@@ -1,4 +1,4 @@
-// What a change of a protocol breaks, and for whom. Values. Any thread.
+// Findings: the peers and stored data that a change of a protocol breaks, and how. Values. Any thread.
 #ifndef UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_FINDINGS_H_
 #define UNDERSTUDY_TOOLS_ACTOR_PROTOCOL_FINDINGS_H_
 
@@ -71,7 +71,7 @@ struct Finding {
   Place baseline;  // what it was
 };
 
-// What breaks no peer, and is worth knowing.
+// A change that breaks no peer, but is worth knowing.
 struct Note {
   Place place;
   std::string text;

@@ -35,8 +35,8 @@ struct PlacedProtocol {
   Protocol protocol;
   // By the parts of `protocol`: Service, Rpc, MessageType, Field, EnumType, EnumValue.
   std::map<const google::protobuf::Message*, Place> places;
-  // Of a protocol that was read from .proto files: where each package is declared, and all messages and enums of the
-  // files, including those that the services do not use.
+  // Only filled for a protocol that was read from .proto files: where each package is declared, and all messages and
+  // enums of the files, including those that the services do not use.
   std::map<std::string, Place> packages;
   std::set<std::string> defined;
 

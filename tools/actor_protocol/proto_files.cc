@@ -48,7 +48,7 @@ class ErrorList : public google::protobuf::compiler::MultiFileErrorCollector {
   std::vector<std::string> texts_;
 };
 
-// What stands for an unset field if that is not zero or empty.
+// Returns the default value of a field as text; empty if that is zero or empty.
 std::string DefaultOf(const FieldDescriptor& field) {
   if (field.is_repeated()) return "";
   switch (field.cpp_type()) {
@@ -258,7 +258,8 @@ class ProtocolReader {
   const PathOfFile& paths_;
   PlacedProtocol read_;
   std::set<const FileDescriptor*> files_seen_;
-  // What the services use, by full name. Messages whose fields are not looked at yet wait.
+  // The messages and enums that the services use, by full name. waiting_ has the messages in
+  // the order in which their fields are read.
   std::map<std::string, const Descriptor*> messages_;
   std::map<std::string, const EnumDescriptor*> enums_;
   std::vector<const Descriptor*> waiting_;

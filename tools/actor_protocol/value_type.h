@@ -12,9 +12,9 @@ namespace understudy::actor_protocol {
 struct ValueType {
   std::string kind;  // "int64" or another scalar; "message", "group" or "enum"
   std::string name;  // of a message, group or enum: its full name
-  // Of an enum that readers take an unknown number of for an unknown field.
+  // True for an enum whose readers treat an unknown number as an unknown field.
   bool is_closed = false;
-  // Of a repeated field, whose numbers may be packed: one length before all of them.
+  // True for a repeated field, whose numbers may be packed: one length before all of them.
   bool is_repeated = false;
 
   bool IsMessage() const { return kind == "message" || kind == "group"; }
@@ -23,7 +23,7 @@ struct ValueType {
   std::string Text() const { return name.empty() ? kind : kind + " " + name; }
 };
 
-// Of Field.type and Field.key in protocol.proto. An enum is open until is_closed is set.
+// Parses the text of Field.type or Field.key in protocol.proto. An enum is open until is_closed is set.
 ValueType ParseValueType(absl::string_view text);
 
 bool IsScalar(absl::string_view kind);
@@ -31,9 +31,8 @@ bool IsScalar(absl::string_view kind);
 // Whether a type is of the package google.protobuf, which baselines do not describe.
 bool IsProtobufs(absl::string_view name);
 
-// What `reader` makes of a value that `writer` wrote: empty if each value arrives as it was, else what becomes of it,
-// as in "a value that an int32 cannot hold arrives as another one". A message or an enum of another name is another
-// type.
+// Says how `reader` misreads values that `writer` wrote; empty if each value arrives as it was. An example is "a value
+// that an int32 cannot hold arrives as another one". A message or an enum of another name is another type.
 std::string ReadingOf(const ValueType& writer, const ValueType& reader);
 
 }  // namespace understudy::actor_protocol

@@ -96,7 +96,7 @@ class FramePacker {
   // false if the frame has no room for it; the frame is then unchanged. `define` is null,
   // or defines the slot's mailbox for this stream. Requires a body of at most kSlotBytesMax.
   bool Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define);
-  // As above for all of `slots`, which get the numbers from `first` on: adds all or none.
+  // Like Add above, for all of `slots`, which get the numbers from `first` on: adds all or none.
   bool Add(uint64_t first, const PackedSlots& slots, const MailboxDefinition* define);
   // The largest body of a slot without a definition that can still be added; 0 if no such
   // slot can be added.
@@ -195,7 +195,7 @@ std::string EncodeLeave(absl::string_view why);
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes);
 
 namespace internal {
-// As DecodeSessionFrame and DecodeEnvelope, but only with protobuf's parser; tests compare
+// Like DecodeSessionFrame and DecodeEnvelope, but only with protobuf's parser; tests compare
 // the results.
 absl::StatusOr<FrameView> DecodeFrameByProtobuf(absl::string_view bytes);
 absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes);
@@ -204,8 +204,8 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, 
 // ---- Values ----
 
 proto::Status ToProto(const absl::Status& status);
-// As ToProto, but of at most `bytes_max` bytes, which must be at least 128. A longer status loses all payloads except
-// its ErrorKind, and the end of its text.
+// Like ToProto, but returns at most `bytes_max` bytes, which must be at least 128. A longer status loses all payloads
+// except its ErrorKind, and the end of its text.
 proto::Status ToShortProto(const absl::Status& status, size_t bytes_max);
 // A code that absl::StatusCode does not have becomes kUnknown.
 absl::Status FromProto(const proto::Status& status);

@@ -52,7 +52,7 @@ class WireWriter {
     *at_++ = static_cast<char>(TagOf(field, WireType::kVarint));
     Varint(value);
   }
-  // As VarintField, but writes a 0 too, for fields whose presence has a meaning.
+  // Like VarintField, but writes a 0 too, for fields whose presence has a meaning.
   void PresentVarintField(int field, uint64_t value) {
     *at_++ = static_cast<char>(TagOf(field, WireType::kVarint));
     Varint(value);

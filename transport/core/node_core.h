@@ -140,7 +140,7 @@ class NodeCore final : public Router,
   // The sum over all sessions that this node ever had.
   SessionLedger Ledger();
 
-  // What this node's peers and actors lose when it ends now.
+  // The work that this node's peers and actors lose if the node ends now.
   struct OpenWork {
     size_t names = 0;  // of the cluster, that this node owns or keeps vacant
     size_t calls = 0;  // of peers, that this node has not answered yet

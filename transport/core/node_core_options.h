@@ -1,4 +1,4 @@
-// What a NodeCore (node_core.h) is made of, and what it says of its peers.
+// NodeCoreOptions: the parts from which a NodeCore (node_core.h) is made, and the events that it reports of its peers.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_OPTIONS_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_OPTIONS_H_
 
@@ -65,7 +65,7 @@ struct NodeCoreOptions {
   // Calls `callback` once at or soon after `time`, never before run_at itself returns,
   // as Executor::RunAt does. `callback` may be called when the NodeCore is gone.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
-  // As run_at, but used only for heartbeats, so it should have a thread that does
+  // Like run_at, but used only for heartbeats, so it should have a thread that does
   // nothing else; null: run_at is used.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> beat_at;
   uint64_t seed = 0;
@@ -81,7 +81,7 @@ struct NodeCoreOptions {
   ReliableSequence::Bounds bounds;
   // How long a change of credit waits for others to travel with it, unless the peer may need it sooner.
   absl::Duration credit_delay = absl::Milliseconds(50);
-  // What each peer may do here. NodeCore::SetGrants replaces it.
+  // The operations that each peer may do here. NodeCore::SetGrants replaces it.
   Grants grants;
   // Is told which streams carry sessions and when they break, so that it can find out
   // when a peer's process has ended; may be null.

@@ -89,7 +89,8 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
       : number(number), identity(std::move(known)), back_reference_(std::move(back_reference)) {}
 
   const uint64_t number;
-  // What is known of the node at the other end; for a stream that this node dialled, what the address proves.
+  // The identity of the node at the other end, as far as it is proved. If this node dialled the stream, the address
+  // alone proves it.
   const StreamIdentity identity;
 
   // The core of the peer that the stream belongs to; null while the node at the other end is unknown. Set once, with

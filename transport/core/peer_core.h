@@ -69,7 +69,7 @@
 
 namespace understudy::internal {
 
-// Who changes the state of a core, which decides whether deliveries are made afterwards.
+// The kind of caller that changes the state of a core. It decides whether deliveries are made afterwards.
 // kCall: a call that an actor may have made. It makes no deliveries; a thread of the transport is called for them.
 // kEvent: an event on a thread of the transport. It makes deliveries until none is left.
 // kTick: the node's timer visits the core on a thread of the transport. It makes the deliveries that are there, and
@@ -91,7 +91,7 @@ class PeerCore {
   // Takes the core from its peer and returns the peer's ledger, if nothing keeps the peer: it is not kept (SetKept) and
   // has no session, offer, stream or delivery. Else returns nothing.
   absl::optional<SessionLedger> Vacate();
-  // As Vacate, but also if handshakes with the peer are under way: closes its streams, so that another peer can have
+  // Like Vacate, but also if handshakes with the peer are under way: closes its streams, so that another peer can have
   // its place at once. Returns nothing if the peer is kept, has a session, or deliveries for it are pending.
   absl::optional<SessionLedger> Evict();
   void SetKept(bool is_kept, absl::string_view address);

@@ -35,9 +35,9 @@ class Ticker {
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunction() {
     return [this](MonotonicTime time, absl::AnyInvocable<void()> callback) { RunAt(time, std::move(callback)); };
   }
-  // As ToFunction, but rounds each time up to the next point of a grid that begins now (OnGrid). Callbacks that are due
-  // soon after one another then run in one wake-up of the thread. Because the grid begins now, the tickers of several
-  // processes do not wake up at the same moments.
+  // Like ToFunction, but rounds each time up to the next point of a grid that begins now (OnGrid). Callbacks that are
+  // due soon after one another then run in one wake-up of the thread. Because the grid begins now, the tickers of
+  // several processes do not wake up at the same moments.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunctionOnGrid(absl::Duration grid);
   // Returns the first time at or after `time` that is a multiple of `grid` after `begin`. If `time` is less than eight
   // steps of the grid after `now`, a finer grid is used, so that the delay is at most an eighth of the time from `now`.

@@ -107,7 +107,7 @@ class NameFeed {
  private:
   enum class Step : uint8_t { kNone, kOffer, kCancel };
   enum class Answer : uint8_t { kNone, kConfirm, kCancelled };
-  // What the peer must be told about one name.
+  // The news that the peer must be told about one name.
   struct Entry {
     uint64_t place = 0;    // key in order_
     uint64_t told = 0;     // number of the claim that the peer knows, or 0

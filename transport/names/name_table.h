@@ -144,9 +144,9 @@ class NameTable {
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
   // True if a Down that is sent to the peer now would overtake the release of a name.
   bool MustHold(absl::string_view peer) const;
-  // As NameFeed::Hold. Requires MustHold. If it fails, the session must be ended.
+  // Like NameFeed::Hold, for the feed of `peer`. Requires MustHold. If it fails, the session must be ended.
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
-  // Of the signals that are held for the peer; 0 if it has no session.
+  // Returns the bytes of the signals that are held for the peer; 0 if it has no session.
   size_t HeldBytes(absl::string_view peer) const;
 
   std::vector<Change> TakeChanges() { return std::exchange(changes_, {}); }

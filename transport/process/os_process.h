@@ -7,7 +7,7 @@
 // variables of the spec, and no inherited descriptors except those that the spec lists.
 // When the first process of the group ends, the rest of the group is killed.
 //
-// Its standard error is forwarded to this process's standard error, and the last lines
+// The new process's standard error is forwarded to this process's standard error, and the last lines
 // written just before its end become part of its exit reason. The forwarding never
 // blocks: text is lost while this process's standard error takes no more. After the
 // process ends its stderr pipe is closed; descendants that still hold it get EPIPE.

@@ -37,12 +37,12 @@ inline constexpr uint64_t kEpochEnd = uint64_t{1} << 62;
 // numbers. A stream on which no handshake is complete gets no larger frame read.
 inline constexpr size_t kHandshakeBytesMax = size_t{4} << 10;
 
-// As DecodeFrame, but returns InvalidArgument also if the frame is larger than kHandshakeBytesMax.
+// Like DecodeFrame, but returns InvalidArgument also if the frame is larger than kHandshakeBytesMax.
 absl::StatusOr<proto::Frame> DecodeHandshake(absl::string_view bytes);
 
 struct Refusal {
   proto::Refuse::Reason reason = proto::Refuse::MISTAKEN;
-  // What is wrong, and what would help.
+  // Says what is wrong, and what would help.
   std::string detail;
 };
 // Returns what is wrong with a Hello irrespective of any session, or nothing. `node` is

@@ -14,7 +14,7 @@
 
 namespace understudy::internal {
 
-// What hears a dialled stream. Owns itself until OnClosed, the last event.
+// Receives the events of a dialled stream. Owns itself until OnClosed, the last event.
 class LoggingDialer::DialEvents final : public FrameStream::Events {
  public:
   DialEvents(absl::string_view node, absl::string_view address, const LoggingDialer& dialer,

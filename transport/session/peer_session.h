@@ -28,11 +28,11 @@
 // that follows. Until then the accepting node keeps an offer, which it does not report
 // to its owner. The number of offers is small and bounded.
 //
-// Who may do what to a live session:
+// The rules for changes to a live session:
 // 1. A Hello resumes it only with a proof of the secret, bound to the number of
 //    the dial; those numbers only rise, so a recorded Hello is refused. The
 //    Welcome proves the same, bound to that dial.
-// 2. That the peer has ended it is believed only with a proof of the secret, or
+// 2. An end of the session by the peer is believed only with a proof of the secret, or
 //    from a stream whose identity is proved.
 // 3. A Hello of another incarnation, or without a proof, on a stream whose
 //    identity is proved: the process that has the session is probed if the
@@ -215,7 +215,7 @@ class PeerSession {
   // the memory of `envelope.bytes` to the caller for reuse. `now` is called only if
   // there is something to do at once.
   absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
-  // As in ReliableSequence, for the live session. Without one Keep returns NoConnection and keeps nothing.
+  // Like ReliableSequence::Keep, for the live session. Without one Keep returns NoConnection and keeps nothing.
   absl::Status Keep(size_t bytes);
   void StopKeeping(size_t bytes) {
     if (live_.has_value()) live_->sequence.StopKeeping(bytes);
@@ -245,7 +245,7 @@ class PeerSession {
   }
   // Whether Leave was called and nothing is left to do.
   bool is_finished() const { return leaving_ && !is_live() && lingering_.empty(); }
-  // As agreed with the peer. Requires is_live().
+  // The times agreed with the peer. Requires is_live().
   const SessionTimes& times() const { return live_->terms.times; }
   uint32_t wire_version() const { return live_->terms.version; }
   uint64_t features() const { return live_->terms.features; }
@@ -264,7 +264,7 @@ class PeerSession {
   std::string DebugString(MonotonicTime now) const;
 
  private:
-  // What both ends agreed when a session began, or will have agreed if an offer is taken.
+  // The terms that both ends agreed on when a session began, or will have agreed if an offer is taken.
   struct Terms {
     NodeIncarnation peer;
     uint64_t epoch;

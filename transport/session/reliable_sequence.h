@@ -17,7 +17,7 @@
 // Bounds. The unacknowledged bytes of each kind of envelope (Room) have a bound of their
 // own, so that a flood of one kind never takes the room of another.
 //
-// Its ledger balances at all times:
+// The ledger of a sequence balances at all times:
 //   accepted = acknowledged + refused_by_peer + unconfirmed + waiting
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_RELIABLE_SEQUENCE_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_RELIABLE_SEQUENCE_H_

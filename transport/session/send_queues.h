@@ -99,7 +99,7 @@ uint64_t ThreadSender();
 
 class SendQueues {
  public:
-  // What is written next: whole envelopes or, if `large` is not null, the part of it from
+  // The next piece to be written: whole envelopes or, if `large` is not null, the part of it from
   // `begin` to `end`.
   struct Piece {
     EnvelopeRun run;  // has no bytes if this is a part

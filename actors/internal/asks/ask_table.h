@@ -66,7 +66,7 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// What the owner of an AskTable does outside the table when an ask is answered or given up.
+// The actions that an AskTable returns when an ask is answered or given up. Its owner applies them.
 struct TellCallee {  // that the asker no longer waits for its answer
   Pid callee;
   uint64_t ask = 0;
@@ -131,13 +131,13 @@ class AskTable {
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
 
-  // What else an ask may be besides a call or a sleep. Each requires IsUnderWay(id).
+  // The next three functions say that ask `id` is neither a call nor a sleep. Each requires IsUnderWay(id).
   //
-  // It is a lookup of `name`, which the registry watches for it under the id `watch`.
+  // Ask `id` is a lookup of `name`, which the registry watches for it under the id `watch`.
   void LooksUp(uint64_t id, std::string name, uint64_t watch);
-  // It is a publication of `name`, which this node's registry has already.
+  // Ask `id` is a publication of `name`, which this node's registry has already.
   void Publishes(uint64_t id, std::string name);
-  // It is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
+  // Ask `id` is a message that waits for room in a mailbox of `receiver`, an actor of this node or of another one.
   enum class RoomIn { kThisNode, kOtherNode };
   void WaitsForRoom(uint64_t id, Pid receiver, RoomIn where);
 
@@ -159,8 +159,8 @@ class AskTable {
 
   // Requires an entry without an answer. CHECKs that no other coroutine awaits it.
   void Await(uint64_t id, Waiter waiter);
-  // As Await, for each of `pendings`, of which some may have an answer already, which `group` has counted, and some no
-  // entry. Returns true if the group cannot do without any of the answers that have not come.
+  // Like Await, for each of `pendings`. A pending may be answered already, and then `group` has counted its answer; or
+  // it may have no entry. Returns true if the group needs every answer that has not come.
   bool Join(absl::Span<const PendingId> pendings, GroupWait& group);
   // Undoes Await or Join. Does nothing if there is no entry.
   void StopWaiting(uint64_t id);
@@ -183,7 +183,7 @@ class AskTable {
   // The asks recorded by NoteForCall for that call that have no answer yet.
   std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
 
-  // What is to be done about the asks at the actor's end. No entry is freed.
+  // Returns the actions for all open asks at the actor's end. Frees no entry.
   std::vector<AskAction> End() const;
   // At the actor's end: the answers that were never taken.
   std::vector<Answer> TakeAnswers();

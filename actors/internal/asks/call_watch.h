@@ -28,8 +28,8 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // These functions do under a lock what the functions of WaitGraph with the same names do, and report the cycle that
-  // closes, if any. A call is identified by its asker and by `ask`, the asker's id for it.
+  // Each function from Asked to ForgetAll does under a lock what the function of WaitGraph with its name does, and
+  // reports the cycle that closes, if any. A call is identified by its asker and by `ask`, the asker's id for it.
 
   // Call before the call is sent, because its answer may come before the send returns.
   void Asked(Pid asker, uint64_t ask, Pid callee, std::string mailbox);

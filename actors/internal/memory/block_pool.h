@@ -87,7 +87,7 @@ inline void FreeSmallBlock(void* block, size_t units) {
   ++list.count;
 }
 
-// As the two above, for any number of units up to 255.
+// Like the two functions above, for any number of units up to 255.
 inline void* AllocateBlock(size_t units) {
   if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) return AllocateSmallBlock(units);
   return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));

@@ -2,7 +2,7 @@
 // path calls rarely. The function is not inlined and, where the compiler supports
 // it, preserves its caller's registers, so the fast path saves none for the call.
 //
-// Such a function may throw nothing but bad_alloc, because the unwinder does not
+// A marked function may throw nothing but bad_alloc, because the unwinder does not
 // restore those registers. The attribute changes the calling convention: all code
 // that is linked together must be compiled by one compiler, and shared libraries
 // must be bound when they are loaded (-z now, Bazel's default).

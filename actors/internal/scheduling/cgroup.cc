@@ -14,7 +14,7 @@
 namespace understudy::internal {
 namespace {
 
-// The folder of `group`, then those of its ancestors, as Cgroup::folders has them.
+// Returns the folder of `group`, then the folders of its ancestors, in the order of Cgroup::folders.
 std::vector<std::string> FoldersOf(const std::string& mount, absl::string_view group) {
   std::vector<std::string> folders;
   while (!group.empty() && group != "/") {

@@ -68,7 +68,7 @@ class Parking {
     if (ABSL_PREDICT_TRUE(Parked(state) == 0 || Searching(state) != 0)) return;
     WakeOne();
   }
-  // As Announce, on a thread that is not a worker of this pool.
+  // Like Announce, on a thread that is not a worker of this pool.
   void AnnounceFromOutside() {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with OrderAgainstAnnounce's fence or HeavyBarrier
     const uint64_t state = state_.load(std::memory_order_relaxed);

@@ -26,7 +26,7 @@ class TimerThread {
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
 
-  // As Executor::RunAt and Cancel. A cancelled callback is destroyed later, on the timer thread.
+  // Like Executor::RunAt and Cancel. A cancelled callback is destroyed later, on the timer thread.
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);
   bool Cancel(uint64_t timer);
 

@@ -146,13 +146,13 @@ class alignas(64) ActorCell {
                       WhenFull when_full = WhenFull::kRefuses) {
     return Accept(system, message, mode, when_full, /*made=*/nullptr);
   }
-  // As Accept, for a tell whose envelope `made` exists already, with its bytes in the call part, so no user code
+  // Like Accept, for a tell whose envelope `made` exists already, with its bytes in the call part, so no user code
   // runs. `made` belongs to the caller until it is accepted.
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, TransferMode::kMove, WhenFull::kWaits, made);
   }
-  // As Accept, for a message of another node. Credit covers it, so it is not refused for lack of room, except that an
-  // actor that has not started yet refuses messages beyond a limit that its 16-bit count of early mail needs.
+  // Like Accept, for a message of another node. Credit covers the message, so it is not refused for lack of room, but
+  // an actor that has not started yet refuses messages beyond a limit that its 16-bit count of early mail needs.
   absl::Status AcceptRemote(SystemCore& system, Message came);
   // True if the actor is idle: not running, not scheduled, and its inbound list is empty. The value may be stale when
   // the caller sees it.
@@ -243,8 +243,8 @@ class alignas(64) ActorCell {
   // Counts as many messages as there is room for, up to `most`, or none if that is less than `least`; returns how many.
   // Unlike Accept it never counts beyond the limit, not even for a moment.
   int64_t TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most);
-  // As TakeRoom, in bytes, for a mailbox bounded in bytes. `least` is the size of one message: an empty mailbox counts
-  // it even if it is larger than the room.
+  // Like TakeRoom, in bytes, for a mailbox bounded in bytes. `least` is the size of one message: an empty mailbox
+  // counts it even if it is larger than the room.
   int64_t TakeByteRoom(const MailboxDeclaration& declaration, size_t place, int64_t least, int64_t most);
   // Takes counts of TakeRoom and TakeByteRoom back. Call AdmitInstead afterwards.
   void ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount);
@@ -287,7 +287,7 @@ class alignas(64) ActorCell {
   bool HasInbound() const { return inbound_.HasNodes(); }
   Gate* gates() { return gates_.load(std::memory_order_relaxed); }
   Queue& queue(size_t place) { return queue(gates(), place); }
-  // As above, for a caller that has loaded gates() already.
+  // Like queue(place), for a caller that has loaded gates() already.
   Queue& queue(const Gate* gates, size_t place) { return const_cast<Queue&>(QueueOf(gates, place)); }
   // Counts direct hand-offs (Hand).
   std::atomic<uint32_t>& handed(size_t place) { return const_cast<std::atomic<uint32_t>&>(HandedOf(gates(), place)); }

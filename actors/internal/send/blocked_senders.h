@@ -64,7 +64,7 @@ class BlockedSenders {
 
   // Adds a waiter at the end of its mailbox's line. `cell` is the cell of `waiting.to`.
   void Add(ActorCell& cell, Waiting waiting);
-  // As above, for a sender of another node. When the wait is over, Router::EndWait is called.
+  // Like Add above, for a sender of another node. When the wait is over, Router::EndWait is called.
   void Add(ActorCell& cell, const RoomWait& wait);
   // Serves the waiters for which there is room, in order in each mailbox. If that
   // life has ended, answers all of them with NoProcess.

@@ -75,7 +75,7 @@ struct Envelope {
   static Envelope* Make(EnvelopeKind kind);
   // Makes an envelope with memory for a value of `type`. The caller constructs the value, then calls SetMade.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part);
-  // As above, in a block of `units`, which must be enough for the type.
+  // Like Make above, in a block of `units`, which must be enough for the type.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part, uint8_t units);
   // Destroys the value, if any, and frees the block.
   static void Delete(Envelope* envelope);

@@ -54,7 +54,7 @@ class MailboxLayout {
   static const MailboxLayout& Empty();
   // Returns the layout of these mailboxes and `added`, or null if it was not made yet.
   const MailboxLayout* FindLonger(const MailboxDeclaration& added) const;
-  // As FindLonger, but makes the layout if needed. Requires valid options. Null beyond limits::kMailboxLayoutsMax.
+  // Like FindLonger, but makes the layout if needed. Requires valid options. Null beyond limits::kMailboxLayoutsMax.
   const MailboxLayout* With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }

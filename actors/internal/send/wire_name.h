@@ -75,7 +75,7 @@ uint32_t WireHash() {
   static const uint32_t hash = MailboxNames::Intern(WireName<A, kName>());
   return hash;
 }
-// As above, for a mailbox whose whole wire name is kWireName.
+// Like the function above, for a mailbox whose whole wire name is kWireName.
 template <FixedString kWireName>
 uint32_t WireHashOf() {
   static const uint32_t hash = MailboxNames::Intern(kWireName.view());

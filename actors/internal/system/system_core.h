@@ -204,7 +204,7 @@ class SystemCore {
   // Kills that life after `delay`, unless it has ended, even if its handler does not
   // return. Returns the id of the executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
-  // As KillAfter, for the time limit of a start: ends the life with StartTimeout, unless it has started or ended.
+  // Like KillAfter, for the time limit of a start: ends the life with StartTimeout, unless it has started or ended.
   uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
   // Answers a signal to an actor that has ended: a link or monitor with the reason NoProcess, or with the reason of the

@@ -3,7 +3,7 @@
 // for a name: the pid that stands for an owner that is missing has a tag of the name
 // (Pid::Unnamed), and the name is looked for here when the error is made.
 //
-// One table for the process, with limits::kUnownedNamesMax slots. A name has a fixed
+// The process has one table, with limits::kUnownedNamesMax slots. A name has a fixed
 // slot, which it loses when another name with that slot is resolved; the error then says
 // "that name". Two names have the same tag with a probability of 1 in 2^30; then the
 // error may tell the wrong one.

@@ -40,7 +40,8 @@ class Activations {
   // Oldest first.
   const std::list<std::unique_ptr<Activation>>& all() const { return begun_; }
 
-  // What `waiter` awaits has arrived, so its handler may be resumed. Waiters are resumed in the order of these calls.
+  // Call when `waiter` may be resumed, because all that it awaits has arrived. Waiters are resumed in the order of
+  // these calls.
   void AddResumable(Waiter waiter) { resumable_.push_back(waiter); }
   bool HasResumable() const { return !resumable_.empty(); }
   // Requires HasResumable.

@@ -1,5 +1,5 @@
-// What an actor's turn does about the actor's asks: it tells AskTable what happened, and carries out what that answers.
-// The functions use no other state of the actor than its public parts. Owner's turn only, in kernel code.
+// The functions for an actor's asks in its turn: they tell AskTable what happened, and apply the actions that it
+// returns. The functions use no other state of the actor than its public parts. Owner's turn only, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_ASKS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_ASKS_H_
 

@@ -32,20 +32,17 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(ParentTie(parent, options.link, notifications));
-  auto spawn_arguments = std::make_unique<SpawnArguments>();
-  spawn_arguments->make = std::move(make);
-  spawn_arguments->has_failed = std::move(has_failed);
-  if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
+  if (system.has_run_out.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
       core->set_own_thread(*thread);
     } else {
-      spawn_arguments->has_failed = ExitReason::Failed(thread.status());
+      has_failed = ExitReason::Failed(thread.status());
     }
   }
-  spawn_arguments->record = SpawnRecord(std::move(options), notifications.id);
-  core->spawn_arguments_ = spawn_arguments.release();
+  core->spawn_arguments_ =
+      new SpawnArguments{std::move(make), SpawnRecord(std::move(options), notifications.id), std::move(has_failed)};
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   cell->Open(self.life());
   system.executor().Schedule(core);

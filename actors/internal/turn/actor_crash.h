@@ -1,4 +1,4 @@
-// What an actor's turn reports of what it does: traces, notes for crash reports, and crashes. The functions use no
+// The functions by which an actor's turn reports: traces, notes for crash reports, and crashes. The functions use no
 // other state of the actor than its public parts. Owner's turn only, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CRASH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CRASH_H_

@@ -1,4 +1,4 @@
-// What becomes of an actor's messages: their dispositions in the ledger, except handled, which is counted in the
+// The ends of an actor's messages: their dispositions in the ledger, except handled, which is counted in the
 // mailbox's queue, and the disposal of messages that no handler gets. The functions use no other state of the actor
 // than what is public. Owner's turn only, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_DISPOSAL_H_

@@ -101,14 +101,18 @@ class Construction final : public MailboxHost {
 bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
-  if (!spawn_arguments->record.empty()) rare().spawn = std::move(spawn_arguments->record);
+  const bool has_record = !spawn_arguments->record.empty();
+  if (has_record) rare().spawn = std::move(spawn_arguments->record);
   if (spawn_arguments->has_failed.has_value()) {
     SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
     InUserCode([&] { spawn_arguments->make = nullptr; });
     return false;
   }
-  if (const absl::Duration within = spawn_record().options().start_within; within != absl::InfiniteDuration()) {
-    rare_->spawn.SetStartTimer(system().EndStartAfter(within, cell(), life()));
+  if (has_record) {
+    const absl::Duration within = spawn_record().options().start_within;
+    if (within != absl::InfiniteDuration()) {
+      rare_->spawn.SetStartTimer(system().EndStartAfter(within, cell(), life()));
+    }
   }
   Construction construction(*this);
   std::unique_ptr<Actor> made;
@@ -146,7 +150,7 @@ bool ActorCore::Construct() {
 }
 
 void ActorCore::BeginStart() {
-  if (spawn_record().has_names()) {
+  if (rare_ != nullptr && rare_->spawn.has_names()) {
     RunStart(absl::nullopt);
     return;
   }

@@ -1,4 +1,4 @@
-// What an actor's turn does about names: its own, those that it keeps, and those that it looks up or watches. The
+// The functions for names in an actor's turn: its own name, names that it keeps, looks up or watches. The
 // functions use no other state of the actor than its public parts. Owner's turn only, and in kernel code unless a
 // function says otherwise.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_NAMES_H_

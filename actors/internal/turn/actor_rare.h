@@ -36,7 +36,7 @@
 
 namespace understudy::internal {
 
-// What Spawn stores for the actor's first turn, which constructs the actor.
+// The arguments that Spawn stores for the actor's first turn, which constructs the actor.
 struct SpawnArguments {
   MakeActor make;
   SpawnRecord record;

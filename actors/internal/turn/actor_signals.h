@@ -1,6 +1,6 @@
-// What an actor's turn does about signals, links, monitors and children: it tells the parts (LinkTable, Watches, Exits,
-// ParentTie, EventQueue) what happened, and does what they answer. The functions use no other state of the actor than
-// what is public. Owner's turn only, in kernel code.
+// The functions for signals, links, monitors and children in an actor's turn: they tell the parts (LinkTable, Watches,
+// Exits, ParentTie, EventQueue) what happened, and apply their answers. The functions use no other state of the actor
+// than what is public. Owner's turn only, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_SIGNALS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_SIGNALS_H_
 

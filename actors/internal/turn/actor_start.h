@@ -58,16 +58,16 @@ static_assert(sizeof(StartProgress) == 1);
 
 class SpawnRecord {
  public:
-  // Of a spawn that left nothing.
+  // The record of a spawn that left nothing.
   SpawnRecord() = default;
-  // Of a spawn with `options`, whose parent knows the actor as `parents_id` (SpawnNotifications::id). Takes what the
-  // actor needs; the handlers in the options are the parent's.
+  // The record of a spawn with `options`, whose parent knows the actor as `parents_id` (SpawnNotifications::id). Takes
+  // what the actor needs; the handlers in the options are the parent's.
   SpawnRecord(SpawnOptions&& options, uint64_t parents_id);
 
   // True if the spawn left nothing, so that the record need not be kept.
   bool empty() const { return options_ == nullptr && parents_id_ == 0 && inherited_.empty(); }
 
-  // What the options say, but link, handlers and mail.
+  // The options of the spawn, without link, handlers and mail.
   const SpawnOptions& options() const { return options_ != nullptr ? *options_ : Plain(); }
   // True if the actor takes names before Start.
   bool has_names() const { return !(options().registered_as.empty() && options().published_as.empty()); }

@@ -45,8 +45,8 @@ struct Occupation {
 
 // The note of `message`, which waits in or came from `mailbox`, without its size and contents.
 MessageNote NoteOf(const Envelope& message, const MailboxDeclaration& mailbox);
-// As NoteOf, with the size of a message whose handler may have moved from it. A protobuf message can still be measured
-// then; of another type the size is sizeof, because its MessageBytes may not work any more.
+// Like NoteOf, but also notes the size of the message, which its handler may have moved from. A protobuf message can
+// still be measured then; for another type the size is sizeof, because its MessageBytes may not work any more.
 MessageNote NoteWithBytesLeft(const Envelope& message, const MailboxDeclaration& mailbox);
 
 class CrashNotes {

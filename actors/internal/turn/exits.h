@@ -26,7 +26,7 @@ class Exits {
   // Null, as without a call: the actor ends.
   void SetStopHandler(Handler handler) { stop_handler_ = std::move(handler); }
 
-  // What an exit signal does to the actor: nothing, ends it, or becomes an event for a handler.
+  // The effect of an exit signal on the actor: none, its end, or an event for a handler.
   enum class Effect { kNothing, kEndsActor, kIsEvent };
   // `is_own`: the actor has sent it to itself.
   Effect EffectOf(const ExitReason& reason, bool is_own) const;

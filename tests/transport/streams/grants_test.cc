@@ -127,6 +127,9 @@ TEST(Grants, ABadTableIsRefusedWithItsEntry) {
             "grants of node 'a': 5 is not an Operation: expected 0 to 4");
   EXPECT_EQ(error({{.node = "a", .operations = {Operation::kExit, static_cast<Operation>(-1)}}}),
             "grants of node 'a': -1 is not an Operation: expected 0 to 4");
+  EXPECT_EQ(error({{.node = "a", .publish = {"*"}, .operations = {Operation::kPublish}}}),
+            "grants of node 'a': operations has kPublish, which grants no name: expected the names in publish, such as "
+            "auction/, auction/lot-1 or *");
   EXPECT_THAT(error({{.node = "a", .publish = {""}}}), HasSubstr("grants of node 'a': a name to publish has 0 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = {std::string(limits::kNameBytesMax + 1, 'x')}}}), HasSubstr("256 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = std::vector<std::string>(1001, "x")}}), HasSubstr("at most 1000"));
