@@ -7,8 +7,8 @@
 //
 // Threads: all functions are for the owner's turn. A call that comes from a handler enters the kernel with KernelCode
 // (scheduling/worker.h), and the kernel runs user code under UserCode. Exceptions: any thread may call Spawn; a sender
-// that has claimed the idle actor calls TakeHanded; and another thread calls Fence, IsStarting and Describe while it
-// holds this actor's thread in user code.
+// that has claimed the idle actor calls TakeHanded; another thread calls Fence, IsStarting, Describe and Inspect while
+// it holds this actor's thread in user code, and Inspect while it holds the idle actor (ActorCell::WhileIdle).
 //
 // Invariants between the fields:
 //  1. kIsNotRunning is set exactly as long as start_ has not started; BecomeStarted changes both.
