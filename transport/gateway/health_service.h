@@ -3,6 +3,9 @@
 // A name is SERVING while an actor has it, as the system's registry knows: an actor's end, also one after which its
 // supervisor will start it again, makes the name NOT_SERVING before anybody else hears of it.
 //
+// gRPC's own service (EnableDefaultHealthCheckService) does not end calls of Watch when it shuts down, so a drain would
+// wait for its whole time while anybody watches; nor does it bound those calls or tell of a connection's first call.
+//
 // Threads: any. A thread of the service tells those who watch, because a change of a name comes under the registry's
 // lock, where nothing of gRPC may be called. Lifetime: must outlive the server's Shutdown, before which Drain must have
 // been called.

@@ -68,6 +68,16 @@ class Front {
     desk::Text reply;
     return stub->Echo(&context, TextOf(text), &reply);
   }
+  // Calls Echo on a connection of its own.
+  grpc::Status EchoOnAnotherConnection() {
+    grpc::ChannelArguments own;
+    own.SetInt("test.connection", 1);  // channels with equal arguments would share a connection
+    const auto other = desk::Desk::NewStub(
+        grpc::CreateCustomChannel(gateway->addresses()[0], grpc::InsecureChannelCredentials(), own));
+    grpc::ClientContext context;
+    desk::Text reply;
+    return other->Echo(&context, TextOf("other"), &reply);
+  }
   grpc::Status Note() {
     grpc::ClientContext context;
     google::protobuf::Empty reply;

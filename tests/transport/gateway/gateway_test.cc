@@ -189,6 +189,32 @@ TEST(GatewayTest, CallsBeyondTheBoundAreRefusedUntilOneEnds) {
   while (!front.EchoStatus().ok()) ASSERT_LT(absl::Now(), until);
 }
 
+TEST(GatewayTest, CallsBeyondTheBoundOfAConnectionWaitAtTheClientUntilOneEnds) {
+  Front front({.calls_per_connection_max = 1});
+  WaitingCall call(front);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+  desk::Text reply;
+  const grpc::Status late = front.stub->Echo(&context, TextOf("waits"), &reply);
+  EXPECT_EQ(late.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << late.error_message();
+  EXPECT_EQ(late.error_details(), "");            // the client's own error
+  EXPECT_EQ(front.gateway->counters().calls, 1);  // Echo has not come here
+  EXPECT_EQ(front.EchoOnAnotherConnection().error_code(), grpc::StatusCode::OK);
+  call.context.TryCancel();
+  EXPECT_FALSE(call.Status().ok());
+  EXPECT_EQ(front.Echo("next"), "next");
+}
+
+TEST(GatewayTest, AConnectionBeyondTheBoundIsClosedAndItsClientsCallIsUnavailable) {
+  Front front({.connections_max = 1});
+  EXPECT_EQ(front.Echo("first"), "first");
+  const grpc::Status refused = front.EchoOnAnotherConnection();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
+  EXPECT_FALSE(refused.error_message().empty());
+  EXPECT_EQ(front.gateway->counters().connections, 1);
+  EXPECT_EQ(front.Echo("stays"), "stays");
+}
+
 TEST(GatewayTest, BytesBeyondTheBoundsAreRefused) {
   Front front({.request_bytes_max = 10'000, .requests_bytes_max = 1'000});
   EXPECT_EQ(front.Echo(std::string(900, 'x')).size(), 900U);
@@ -281,6 +307,8 @@ TEST(GatewayOptionsTest, EachInvalidOptionHasItsError) {
   expect({.listen = {"unix:/tmp/desk"}, .exports = {exported}}, kInvalid, "expected a TCP address");
   expect({.exports = {exported}, .default_timeout = absl::ZeroDuration()}, kInvalid, "default_timeout is 0");
   expect({.exports = {exported}, .calls_max = 0}, kInvalid, "calls_max is 0: expected 1 to 1048576");
+  expect({.exports = {exported}, .calls_per_connection_max = 0}, kInvalid, "calls_per_connection_max is 0");
+  expect({.exports = {exported}, .connections_max = 0}, kInvalid, "connections_max is 0");
   expect({.exports = {exported}, .request_bytes_max = size_t{1} << 31}, kInvalid, "request_bytes_max is 2147483648");
   constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   expect({.listen = {"0.0.0.0:0"}, .exports = {exported}}, kFailed, "mutual TLS is required");
