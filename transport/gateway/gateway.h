@@ -18,8 +18,9 @@
 // Health: the gateway serves grpc.health.v1.Health, Check and Watch. A service is known there by its own name
 // ("auction.Auction") and by the actor's, and is SERVING while an actor has the name: not while the actor is down and
 // will be restarted. The empty name is the whole gateway, SERVING until it drains.
-// Bounds: those of GatewayOptions; beyond them a call is answered RESOURCE_EXHAUSTED. A call that waits counts as an
-// actor of the system (ActorSystem::Ask).
+// Bounds: those of GatewayOptions. Beyond the bounds of calls and bytes a call is answered RESOURCE_EXHAUSTED; beyond
+// calls_per_connection_max it waits at the client; a connection beyond connections_max is closed. A call that waits
+// for its answer counts as an actor of the system (ActorSystem::Ask).
 // Security: off loopback a gateway requires TLS, and then each client needs a certificate that the CA has signed;
 // ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
 // Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
