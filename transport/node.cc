@@ -338,6 +338,9 @@ void Node::Parts::OnParentGone() {
 }
 
 void Node::Parts::Leave() {
+  // Up to here the end of the connection to a parent was the parent's end; from here on this node ends it.
+  leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
+  if (parent_watch_ != nullptr) parent_watch_->Leaving(options_.times.leave_timeout + options_.drain_within);
   core_->Leave("the node drained");
   const MonotonicTime deadline = Clock::Real().Now() + options_.times.leave_timeout + internal::NodeDrain::kStuckAfter;
   while (true) {
@@ -355,11 +358,7 @@ int Node::Parts::Drain(absl::Duration allowed) {
     core_->BeginDrain();
     drain_.LogBegin(within, core_->open_work());
     // parent_gone_ is read before each step, because the parent may end meanwhile. acquire: pairs with OnParentGone.
-    if (invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire)) {
-      link_.leaving(within);
-      leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
-      parent_watch_->Leaving(within + options_.drain_within);
-    }
+    if (invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire)) link_.leaving(within);
     const bool in_order = drain_.ShutDown(within);
     if (!parent_gone_.load(std::memory_order_acquire)) Leave();
     accepting_.store(false, std::memory_order_release);
