@@ -63,8 +63,9 @@ class ParentWatch {
 
   // Acts as the end of file does. Called when the session with the parent is lost.
   void ParentIsGone();
-  // The process is ending in order: if the connection ends from now on, the process exits
-  // `within` later in place of limits::kParentGoneDrain.
+  // Call before this node ends its session with the parent, when its actors have ended. If the
+  // connection ends from now on, the process exits `within` later in place of
+  // limits::kParentGoneDrain.
   void Leaving(absl::Duration within);
 
  private:
