@@ -31,8 +31,7 @@ using internal::KeptEntries;
 using internal::OpsFeed;
 using internal::OpsMethods;
 using internal::PrintableUtf8;
-
-std::string TextOf(Pid pid) { return pid.is_null() ? "" : pid.ToString(); }
+using internal::TextOf;
 
 proto::DeadLetterEntry ToEntry(const DeadLetter& letter) {
   proto::DeadLetterEntry entry;

@@ -69,8 +69,6 @@ absl::optional<ActorState> StateOf(proto::ActorStateValue value) {
   return absl::nullopt;
 }
 
-std::string TextOf(Pid pid) { return pid.is_null() ? "" : pid.ToString(); }
-
 void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
   out.set_name(PrintableUtf8(mailbox.name));
   out.set_request(PrintableUtf8(mailbox.request));
@@ -124,6 +122,8 @@ absl::optional<Pid> ParsePid(ActorSystem& system, absl::string_view text) {
 }
 
 }  // namespace
+
+std::string TextOf(Pid pid) { return pid.is_null() ? "" : pid.ToString(); }
 
 std::string PrintableUtf8(absl::string_view text) {
   std::string out;

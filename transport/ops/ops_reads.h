@@ -16,6 +16,9 @@
 
 namespace understudy::internal {
 
+// The pid as it is printed; empty if it is null.
+std::string TextOf(Pid pid);
+
 // `text` with control characters, backslashes and bytes that are not UTF-8 escaped as in C.
 std::string PrintableUtf8(absl::string_view text);
 

@@ -20,6 +20,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ops.pb.h"
+#include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/transport/ops/ops_reads.h"
 
@@ -63,38 +64,14 @@ std::vector<ActorInfo> Supervisors(ActorSystem& system) {
   return found;
 }
 
-absl::string_view KindName(ChildKind kind) {
-  switch (kind) {
-    case ChildKind::kWorker:
-      return "worker";
-    case ChildKind::kSupervisor:
-      return "supervisor";
-    case ChildKind::kProcess:
-      return "process";
-  }
-  return "?";
-}
-
-absl::string_view RestartName(RestartType restart) {
-  switch (restart) {
-    case RestartType::kPermanent:
-      return "permanent";
-    case RestartType::kTransient:
-      return "transient";
-    case RestartType::kTemporary:
-      return "temporary";
-  }
-  return "?";
-}
-
 void ToDetails(const Children& children, proto::SupervisorDetails& out) {
   for (const ChildInfo& child : children.children) {
     proto::ChildDetails& details = *out.add_children();
     details.set_id(PrintableUtf8(child.id));
     details.set_state(std::string(ChildStateName(child.state)));
-    if (!child.pid.is_null()) details.set_pid(child.pid.ToString());
-    details.set_kind(std::string(KindName(child.kind)));
-    details.set_restart(std::string(RestartName(child.restart)));
+    details.set_pid(TextOf(child.pid));
+    details.set_kind(std::string(ChildKindName(child.kind)));
+    details.set_restart(std::string(RestartTypeName(child.restart)));
     details.set_restarts(child.restarts);
   }
   out.set_has_more(children.next != 0);
@@ -148,7 +125,7 @@ proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within) {
   for (const size_t i : order) {
     proto::SupervisorDetails& out = *reply.add_supervisors();
     out.set_pid(supervisors[i].pid.ToString());
-    if (!supervisors[i].parent.is_null()) out.set_parent(supervisors[i].parent.ToString());
+    out.set_parent(TextOf(supervisors[i].parent));
     for (const std::string& name : supervisors[i].names) out.add_names(PrintableUtf8(name));
     if (!answers[i].has_value()) {
       out.set_error(absl::StrCat("no answer within ", absl::FormatDuration(within)));
