@@ -338,6 +338,7 @@ typename Waiter::Result::Value ActorSystem::AwaitByActor(First first, absl::Dura
 template <class Q, class R>
 absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request,
                                    absl::Duration timeout) {
+  static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
@@ -350,6 +351,7 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
 template <class Q, class R>
 AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                            std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
+  static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
   UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");

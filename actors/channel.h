@@ -31,6 +31,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/stream.h"
 
 namespace understudy {
 namespace internal {
@@ -47,6 +48,9 @@ void TellOrBury(const ChannelBase& channel, const MessageType& type, const void*
 // Sends a call as the actor of this turn; CHECKs outside turns. If the call is refused, the
 // refusal is its answer. Moves from the value.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
+
+// Like SendCall, for a call whose answer is a stream. It has no deadline of its own.
+PendingId SendStreamCall(Pid to, uint32_t mailbox, const MessageType& type, void* value);
 
 // The outcome of SendOrWait for a message.
 enum class SendStep : uint8_t {
@@ -248,6 +252,24 @@ class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
   // ActorSystem::Ask there.
   [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
     return Pending<ReplyT>(internal::SendCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request, timeout));
+  }
+};
+
+template <class RequestT, class ItemT>
+class Channel<Call<RequestT, Stream<ItemT>>> : public internal::ChannelBase {
+ public:
+  using Message = Call<RequestT, Stream<ItemT>>;
+  using Request = RequestT;
+  using Item = ItemT;
+
+  Channel() = default;
+  Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
+
+  // Sends the call at once, and returns the stream of its items (stream.h). Errors come from Stream::Next. The call has
+  // no deadline besides that of the call that is being handled. CHECKs outside an actor's turn. Unimplemented if the
+  // actor is on another node whose version has no streams.
+  [[nodiscard]] Stream<ItemT> Ask(RequestT request) const {
+    return Stream<ItemT>(internal::SendStreamCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request));
   }
 };
 

@@ -194,6 +194,12 @@ absl::Status CalleeExitedError(absl::string_view callee, const ExitReason& reaso
   return status;
 }
 
+absl::Status AskerExitedError(absl::string_view asker, const ExitReason& reason) {
+  absl::Status status = MakeError(ErrorKind::kCancelled, absl::StrCat(asker, " ended: ", reason.ToString()));
+  status.SetPayload(kReasonUrl, absl::Cord(Encode(reason)));
+  return status;
+}
+
 absl::optional<ErrorKind> ErrorKindOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kKindUrl);
   if (!payload.has_value()) return absl::nullopt;

@@ -60,6 +60,8 @@ absl::Status MakeError(ErrorKind kind, absl::string_view what);
 
 // Returns a CalleeExited error that carries the callee's exit reason; see ExitReasonOf.
 absl::Status CalleeExitedError(absl::string_view callee, const ExitReason& reason);
+// Cancelled, because `asker` ended with `reason`.
+absl::Status AskerExitedError(absl::string_view asker, const ExitReason& reason);
 
 // Returns the kind, or nothing if the status is not one of these errors.
 absl::optional<ErrorKind> ErrorKindOf(const absl::Status& status);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/send/actor_cell.h"
@@ -101,7 +102,8 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
     MailboxInfo& mailbox = info.mailboxes.emplace_back();
     mailbox.name = std::string(declaration.wire_name);
     mailbox.request = declaration.request->name();
-    if (declaration.is_call()) mailbox.reply = declaration.reply->name();
+    if (declaration.is_call())
+      mailbox.reply = absl::StrCat(declaration.is_stream ? "stream " : "", declaration.reply->name());
     mailbox.capacity_messages = declaration.options.capacity_messages;
     if (declaration.has_bytes()) {
       mailbox.capacity_bytes = static_cast<int64_t>(declaration.capacity_bytes);

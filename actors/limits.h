@@ -85,6 +85,10 @@ inline constexpr size_t kMonitorsPerActorMax = 100000;
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;
+// The items, and their bytes, that the writer of a stream may be ahead of its asker (StreamLedger): enough that the
+// asker need not wait for each, and little beside what a mailbox may hold.
+inline constexpr size_t kStreamItemsMax = 32;
+inline constexpr size_t kStreamBytesMax = size_t{256} << 10;
 // Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;

@@ -103,6 +103,7 @@ MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
   declaration.hash = WireHash<A, kName>();
   declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
   if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
+  declaration.is_stream = MessageTraits<M>::kIsStream;
   declaration.options = options;
   declaration.must_be_handled = HandlesEveryMailbox<A>;
   const bool is_sized = SizedMessage<typename MessageTraits<M>::Request>;

@@ -26,6 +26,7 @@ MailboxSignature SignatureOfMessage(std::string wire_name) {
   signature.is_call = Traits::kIsCall;
   signature.request = TypeOf<typename Traits::Request>().name();
   if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name();
+  if constexpr (Traits::kIsStream) signature.reply.insert(0, "stream ");
   return signature;
 }
 

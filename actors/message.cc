@@ -156,6 +156,10 @@ absl::string_view SignalKindName(SignalKind kind) {
       return "cancel";
     case SignalKind::kReply:
       return "reply";
+    case SignalKind::kItem:
+      return "item";
+    case SignalKind::kStreamCredit:
+      return "stream_credit";
   }
   return "?";
 }

@@ -40,6 +40,10 @@ struct Call {
   using Reply = ReplyT;
 };
 
+// The reply of a call whose answer comes in items of type M (stream.h): Call<WatchRequest, Stream<Price>>.
+template <class M>
+class Stream;
+
 namespace internal {
 
 template <class M>
@@ -47,12 +51,21 @@ struct MessageTraits {
   using Request = M;
   using Reply = void;
   static constexpr bool kIsCall = false;
+  static constexpr bool kIsStream = false;
 };
 template <class RequestT, class ReplyT>
 struct MessageTraits<Call<RequestT, ReplyT>> {
   using Request = RequestT;
   using Reply = ReplyT;
   static constexpr bool kIsCall = true;
+  static constexpr bool kIsStream = false;
+};
+template <class RequestT, class ItemT>
+struct MessageTraits<Call<RequestT, Stream<ItemT>>> {
+  using Request = RequestT;
+  using Reply = ItemT;  // the type of the items
+  static constexpr bool kIsCall = true;
+  static constexpr bool kIsStream = true;
 };
 
 // Describes one message type. A program has one MessageType for each type, so
@@ -325,15 +338,26 @@ enum class SignalKind : uint8_t {
   kExit = 1,  // `reason`; `is_link` if it comes along a link
   kKill = 2,
   kLink = 3,
-  kUnlink = 4,       // `id`; the receiver acknowledges it with kUnlinkAck
-  kUnlinkAck = 5,    // `id`
-  kMonitor = 6,      // `id`
-  kDemonitor = 7,    // `id`
-  kDown = 8,         // `id`, `reason`
-  kRequestStop = 9,  // `reason`
-  kCancel = 10,      // `id` of the ask that its asker gave up
-  kReply = 11,       // `id` of the ask; `status`, and `payload` if it is OK
+  kUnlink = 4,         // `id`; the receiver acknowledges it with kUnlinkAck
+  kUnlinkAck = 5,      // `id`
+  kMonitor = 6,        // `id`
+  kDemonitor = 7,      // `id`
+  kDown = 8,           // `id`, `reason`
+  kRequestStop = 9,    // `reason`
+  kCancel = 10,        // `id` of the ask that its asker gave up; `status` says why if it is a stream whose asker ended
+  kReply = 11,         // `id` of the ask; `status`, and `payload` if it is OK
+  kItem = 12,          // `id` of the ask, which is a stream; `payload`
+  kStreamCredit = 13,  // `id` of the ask; `payload` is a StreamCredit
 };
+
+namespace internal {
+
+// The asker of a stream has taken `items` more of its items, so the writer may write as many more (StreamLedger).
+struct StreamCredit {
+  uint64_t items = 0;
+};
+
+}  // namespace internal
 
 // A signal acts on the actor itself, such as an exit or a reply; it does not go to a mailbox.
 struct Signal {
@@ -346,6 +370,15 @@ struct Signal {
   absl::Status status;
   internal::Payload payload;
 };
+
+namespace internal {
+
+// Requires a kStreamCredit.
+inline uint64_t ItemsOfCredit(const Signal& signal) {
+  return static_cast<const StreamCredit*>(signal.payload.value())->items;
+}
+
+}  // namespace internal
 
 // Returns the name of the kind in logs: "exit", "kill", and so on.
 absl::string_view SignalKindName(SignalKind kind);

@@ -36,25 +36,25 @@ void CancelPending(PendingId pending);
 // Returns the id of an ask that is refused because its actor was fenced or is ending. Its answer is Cancelled.
 PendingId CancelledAsk();
 
-// The type of the answer that awaiting a Pending<R> gives.
+// The type of the answer that awaiting a Pending<R> gives, and how it is made. stream.h specializes it.
 template <class R>
 struct AnswerOf {
   using type = absl::StatusOr<R>;
-};
-template <>
-struct AnswerOf<void> {
-  using type = absl::Status;
-};
-
-template <class R>
-typename AnswerOf<R>::type ToAnswer(Answer answer) {
-  if constexpr (std::is_void_v<R>) {
-    return std::move(answer.status);
-  } else {
+  static type From(Answer answer) {
     if (!answer.status.ok()) return std::move(answer.status);
     if (absl::Status parsed = answer.payload.ParseAs(TypeOf<R>()); !parsed.ok()) return parsed;
     return std::move(answer.payload.template As<R>());
   }
+};
+template <>
+struct AnswerOf<void> {
+  using type = absl::Status;
+  static type From(Answer answer) { return std::move(answer.status); }
+};
+
+template <class R>
+typename AnswerOf<R>::type ToAnswer(Answer answer) {
+  return AnswerOf<R>::From(std::move(answer));
 }
 
 class PendingAwaiter {

@@ -81,6 +81,8 @@ class ReplierBase {
  protected:
   explicit ReplierBase(Activation& activation);
   void Post(absl::Status status, Payload payload);
+  Pid callee() const { return callee_; }
+  uint64_t ask() const { return ask_; }
 
  private:
   // Answers if this object is open, because it is about to be destroyed or overwritten.

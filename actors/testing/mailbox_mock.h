@@ -30,28 +30,46 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/replier.h"
+#include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
+#include "understudy/actors/task.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
+
+namespace internal {
+
+// What a mock answers: the reply of a call, or all items of a stream.
+template <class M>
+struct MockReply {
+  using type = std::conditional_t<MessageTraits<M>::kIsCall, typename MessageTraits<M>::Reply, int>;
+};
+template <class Q, class M>
+struct MockReply<Call<Q, Stream<M>>> {
+  using type = std::vector<M>;
+};
+
+}  // namespace internal
 
 // A rule of a mock for some of its messages.
 template <class M>
 class MockRule {
   using Request = typename internal::MessageTraits<M>::Request;
   // For tells the functions about answers do not compile.
-  using Reply =
-      std::conditional_t<internal::MessageTraits<M>::kIsCall, typename internal::MessageTraits<M>::Reply, int>;
+  using Reply = typename internal::MockReply<M>::type;
 
  public:
   enum class Kind { kExpect, kAllow, kDisallow };
 
   MockRule(Kind kind, testing::Matcher<const Request&> matcher) : kind_(kind), matcher_(std::move(matcher)) {}
 
-  // The answer to each call: a reply or an error. Without a word it is a default-constructed reply.
+  // The answer to each call: a reply or an error. Without a word it is a default-constructed reply. The reply of a
+  // stream is a vector: its items, after which the stream ends with OK.
   void Answer(absl::StatusOr<Reply> answer)
     requires internal::MessageTraits<M>::kIsCall
   {
@@ -136,6 +154,33 @@ struct FollowsScript {
   std::shared_ptr<MockScript<M>> script;
 
   absl::Status operator()(const M& message) const { return script->Take(message).status(); }
+};
+template <class Q, class M>
+struct FollowsScript<Call<Q, Stream<M>>> {
+  std::shared_ptr<MockScript<Call<Q, Stream<M>>>> script;
+
+  // The mock handles nothing else while the asker does not take the items.
+  Task<> operator()(const Q& request, StreamWriter<M> writer) const {
+    const absl::StatusOr<const MockRule<Call<Q, Stream<M>>>*> rule = script->Take(request);
+    if (!rule.ok()) {
+      writer.Finish(rule.status());
+      co_return;
+    }
+    if (!(*rule)->answers()) {
+      script->unanswered.push_back(std::make_shared<StreamWriter<M>>(std::move(writer)));
+      co_return;
+    }
+    absl::StatusOr<std::vector<M>> answer = (*rule)->AnswerTo(request);
+    if (!answer.ok()) {
+      writer.Finish(answer.status());
+      co_return;
+    }
+    for (M& item : *answer) {
+      absl::Status written = co_await writer.Write(std::move(item), absl::InfiniteDuration());
+      if (!written.ok()) co_return;
+    }
+    writer.Finish(absl::OkStatus());
+  }
 };
 template <class Q, class R>
 struct FollowsScript<Call<Q, R>> {

@@ -23,6 +23,8 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/replier.h"
+#include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
@@ -34,6 +36,14 @@ struct Asked {
   Replier<R> replier;
 };
 
+// A call of a stream that a probe has received. The test may finish the stream, but has no turn in which it could
+// write; a mock writes items.
+template <class Q, class M>
+struct AskedStream {
+  Q request;
+  StreamWriter<M> writer;
+};
+
 namespace internal {
 
 // Handlers that keep what a mailbox of M receives, as items of type Item. They may outlive the probe.
@@ -43,6 +53,15 @@ struct KeepsMessages {
   std::shared_ptr<std::deque<Item>> items;
 
   void operator()(M message) const { items->push_back(std::move(message)); }
+};
+template <class Q, class M>
+struct KeepsMessages<Call<Q, Stream<M>>> {
+  using Item = AskedStream<Q, M>;
+  std::shared_ptr<std::deque<Item>> items;
+
+  void operator()(Q request, StreamWriter<M> writer) const {
+    items->push_back({std::move(request), std::move(writer)});
+  }
 };
 template <class Q, class R>
 struct KeepsMessages<Call<Q, R>> {

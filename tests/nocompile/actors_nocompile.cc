@@ -41,19 +41,22 @@ class Sample final : public Actor {
  public:
   Mailbox<"tell", int> tell{this};
   Mailbox<"call", Call<int, int>> call{this};
+  Mailbox<"stream", Call<int, Stream<int>>> stream{this};
   MailboxArray<"array", int> array{this, 2};
   StartResult Start() override { return good_; }
 
  private:
   void Tell(int) {}
   int Answer(int) { return 0; }
+  void Write(int, StreamWriter<int>) {}
   bool Holds() const { return true; }
   Task<> Await() { co_return; }
   void Enter() {}
-  Behavior good_ = Behavior("good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer),
-                            On(array, &Sample::Tell).When([](const Sample&) { return true; }))
-                       .WhenEntered(&Sample::Enter)
-                       .WhenLeft([] {});
+  Behavior good_ =
+      Behavior("good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer),
+               On(stream, &Sample::Write), On(array, &Sample::Tell).When([](const Sample&) { return true; }))
+          .WhenEntered(&Sample::Enter)
+          .WhenLeft([] {});
 
 #ifdef NOCOMPILE_IMMOVABLE
   Mailbox<"immovable", Immovable> immovable{this};
@@ -117,6 +120,9 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_REPLIER_RESULT
   int Takes(int, Replier<int>) { return 1; }
   Behavior bad_{"bad", On(call, &Sample::Takes)};
+#endif
+#ifdef NOCOMPILE_STREAM_HANDLER
+  Behavior bad_{"bad", On(stream, &Sample::Answer)};
 #endif
 #ifdef NOCOMPILE_EMPTY_BEHAVIOR
   Behavior bad_{"bad"};
@@ -185,6 +191,9 @@ void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& syst
 #endif
 #ifdef NOCOMPILE_TELL_OF_A_CALL
   sample[&Sample::call].Tell(1);
+#endif
+#ifdef NOCOMPILE_STREAM_OF_A_THREAD
+  (void)system.Ask(sample[&Sample::stream], 1, absl::Seconds(1));
 #endif
 #ifdef NOCOMPILE_ASK_OF_A_TELL
   (void)system.Ask(sample[&Sample::tell], 1, absl::Seconds(1));

@@ -217,6 +217,32 @@ TEST(EnvelopeTest, AReplyCarriesItsPayloadOrItsStatus) {
   EXPECT_TRUE(IsFull(back.status)) << back.status;
 }
 
+TEST(EnvelopeTest, ItemsCreditAndCancelsOfAStreamComeBack) {
+  Signal item{.kind = SignalKind::kItem, .from = Pid(1, 5, 6), .to = Pid(2, 7, 8), .id = internal::kStreamAsk | 3};
+  for (const std::string bytes : {"", "some bytes"}) {
+    item.payload = internal::Payload::OfWireBytes(bytes);
+    const auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, item)));
+    EXPECT_EQ(back.kind, SignalKind::kItem);
+    EXPECT_EQ(back.id, item.id);
+    ASSERT_TRUE(back.payload.is_wire_bytes());
+    EXPECT_EQ(back.payload.wire_bytes(), bytes);
+  }
+  for (const uint64_t items : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
+    const Signal credit{.kind = SignalKind::kStreamCredit,
+                        .from = Pid(1, 5, 6),
+                        .to = Pid(2, 7, 8),
+                        .id = 3,
+                        .payload = internal::Payload::Of(internal::StreamCredit{.items = items})};
+    EXPECT_EQ(internal::ItemsOfCredit(std::get<Signal>(Decoded(EncodeSignal(kHere, credit)))), items);
+  }
+  const Signal cancel{.kind = SignalKind::kCancel,
+                      .from = Pid(1, 5, 6),
+                      .to = Pid(2, 7, 8),
+                      .id = 3,
+                      .status = AskerExitedError("somebody", ExitReason::Killed())};
+  EXPECT_EQ(ExitReasonOf(std::get<Signal>(Decoded(EncodeSignal(kHere, cancel))).status), ExitReason::Killed());
+}
+
 TEST(EnvelopeTest, AReplyThatCannotTravelBecomesAnError) {
   Signal reply;
   reply.kind = SignalKind::kReply;
@@ -244,7 +270,7 @@ TEST(EnvelopeTest, ImpossibleNumbersAreBadFrames) {
   *signal.mutable_to() = ToAddress({22}, Pid(2, 1, 1));
   const auto decode = [&] { return DecodeEnvelope(kThere, envelope.SerializeAsString()).status(); };
   EXPECT_FALSE(decode().ok());  // kind 0
-  signal.set_kind(12);
+  signal.set_kind(14);
   EXPECT_FALSE(decode().ok());
   signal.set_kind(1);
   EXPECT_TRUE(decode().ok());

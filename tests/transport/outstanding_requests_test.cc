@@ -66,13 +66,13 @@ TEST_F(OutstandingRequestsTest, CallsWithoutAnAnswerAreBounded) {
 }
 
 TEST_F(OutstandingRequestsTest, APeerWithMoreCallsThanItMayHaveIsABadPeer) {
-  for (uint64_t ask = 1; ask <= 2 * limits::kAsksPerSessionMax; ++ask) ASSERT_TRUE(ties_.OnCalled(kThere, ask));
-  EXPECT_FALSE(ties_.OnCalled(kAlsoThere, 1));
+  for (uint64_t ask = 1; ask <= 2 * limits::kAsksPerSessionMax; ++ask) ASSERT_TRUE(ties_.OnCalled(kThere, ask, kHere));
+  EXPECT_FALSE(ties_.OnCalled(kAlsoThere, 1, kHere));
 }
 
 TEST_F(OutstandingRequestsTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
-  ASSERT_TRUE(ties_.OnCalled(kThere, 1));
-  ASSERT_TRUE(ties_.OnCalled(kThere, 2));
+  ASSERT_TRUE(ties_.OnCalled(kThere, 1, kHere));
+  ASSERT_TRUE(ties_.OnCalled(kThere, 2, kHere));
   EXPECT_TRUE(ties_.OnAnswers(kThere, 1));
   EXPECT_FALSE(ties_.OnAnswers(kThere, 1));
   EXPECT_EQ(Ungranted(In(SignalKind::kCancel, 2)), Verdict::kDeliver);
@@ -169,6 +169,33 @@ TEST_F(OutstandingRequestsTest, WhatNeedsAGrantIsRefusedWithoutOne) {
     EXPECT_EQ(Ungranted(In(kind)), Verdict::kRefuse) << SignalKindName(kind);
     EXPECT_EQ(Granted(In(kind)), Verdict::kDeliver) << SignalKindName(kind);
   }
+}
+
+TEST_F(OutstandingRequestsTest, AStreamEndsWithTheAnswerToItsAsk) {
+  constexpr uint64_t kAsk = internal::kStreamAsk | 7;
+  Signal item = In(SignalKind::kItem, kAsk);
+  item.payload = internal::Payload::OfWireBytes("x");
+  EXPECT_EQ(Ungranted(item), Verdict::kDrop);
+  ties_.OnSent(kHere, kThere, kAsk);
+  EXPECT_EQ(Ungranted(item), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, kAsk)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(item), Verdict::kDrop);
+  ties_.OnSent(kHere, kThere, kAsk);
+  ties_.OnPosted(Out(SignalKind::kCancel, kAsk));
+  EXPECT_EQ(Ungranted(item), Verdict::kDrop);
+}
+
+TEST_F(OutstandingRequestsTest, ItemsAreSentOnlyWhileThePeersCallIsOpen) {
+  constexpr uint64_t kAsk = internal::kStreamAsk | 7;
+  Signal item = Out(SignalKind::kItem, kAsk);
+  item.payload = internal::Payload::OfWireBytes("x");
+  EXPECT_FALSE(ties_.OnStreamPosted(item));
+  ASSERT_TRUE(ties_.OnCalled(kThere, kAsk, kHere));
+  EXPECT_TRUE(ties_.OnStreamPosted(item));
+  EXPECT_TRUE(ties_.OnAnswers(kThere, kAsk));
+  EXPECT_FALSE(ties_.OnStreamPosted(item));
+  ASSERT_TRUE(ties_.OnCalled(kThere, kAsk, kHere));
+  EXPECT_THAT(End(), ElementsAre(absl::StrCat("cancel ", kAsk)));
 }
 
 }  // namespace

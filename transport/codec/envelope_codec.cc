@@ -27,7 +27,8 @@
 namespace understudy {
 namespace {
 
-constexpr int kSignalKindMax = static_cast<int>(SignalKind::kReply);
+constexpr int kCreditKind = static_cast<int>(SignalKind::kStreamCredit);
+constexpr int kSignalKindMax = kCreditKind;
 constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
 
@@ -96,7 +97,7 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   return message;
 }
 
-// Decodes a signal, except for its reason and its status.
+// Decodes a signal, except for its reason, its status and its items.
 absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEnvelope& in) {
   Signal signal;
   absl::Status addressed = Addresses(nodes, in.from, in.to, signal.from, signal.to);
@@ -108,7 +109,11 @@ absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEn
   if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
   signal.id = in.id;
   signal.is_link = in.is_link;
-  if (signal.kind == SignalKind::kReply) signal.payload = internal::Payload::CopyOfWireBytes(in.payload);
+  if (signal.kind == SignalKind::kReply || signal.kind == SignalKind::kItem) {
+    signal.payload = internal::Payload::CopyOfWireBytes(in.payload);
+  } else if (signal.kind == SignalKind::kStreamCredit) {
+    signal.payload = internal::Payload::Of(internal::StreamCredit());
+  }
   return signal;
 }
 
@@ -137,7 +142,8 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signa
     signal->reason = *std::move(reason);
   }
   signal->status = FromProto(in.status());
-  if (!signal->status.ok()) signal->payload = internal::Payload();
+  if (signal->kind == SignalKind::kReply && !signal->status.ok()) signal->payload = internal::Payload();
+  if (signal->kind == SignalKind::kStreamCredit) signal->payload.As<internal::StreamCredit>().items = in.items();
   return *std::move(signal);
 }
 
@@ -181,9 +187,11 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
                             .id = signal.id,
                             .signal_kind = static_cast<int32_t>(signal.kind),
                             .is_link = signal.is_link};
-  const bool is_reply = signal.kind == SignalKind::kReply;
+  const bool is_reply = signal.kind == SignalKind::kReply || signal.kind == SignalKind::kItem;
+  const bool is_cancel = signal.kind == SignalKind::kCancel;
+  const bool is_credit = signal.kind == SignalKind::kStreamCredit;
   const bool has_reason = !signal.reason.is_normal() || signal.reason.cause() != nullptr;
-  absl::Status status = is_reply ? signal.status : absl::OkStatus();
+  absl::Status status = is_reply || is_cancel ? signal.status : absl::OkStatus();
   std::string payload;
   if (is_reply && status.ok()) {
     if (signal.payload.is_wire_bytes()) {
@@ -195,7 +203,7 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
     if (hot.payload.size() > limits::kMessageBytesMax) status = TooLarge("a reply", hot.payload.size());
     if (!status.ok()) hot.payload = {};
   }
-  if (status.ok() && !has_reason) return internal::EncodeHot(hot);
+  if (status.ok() && !has_reason && !is_credit) return internal::EncodeHot(hot);
 
   proto::Envelope envelope;
   proto::Signal& out = *envelope.mutable_signal();
@@ -205,7 +213,9 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
   out.set_id(signal.id);
   out.set_is_link(signal.is_link);
   if (has_reason) *out.mutable_reason() = ToProto(signal.reason);
-  if (!status.ok()) *out.mutable_status() = ToProto(status);
+  if (!status.ok())
+    *out.mutable_status() = is_cancel ? ToShortProto(status, limits::kAnswerReasonBytesMax) : ToProto(status);
+  if (is_credit) out.set_items(internal::ItemsOfCredit(signal));
   out.set_payload(std::string(hot.payload));
   if (is_reply && out.ByteSizeLong() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
     *out.mutable_status() = ToProto(TooLarge("a reply's status", out.ByteSizeLong()));
@@ -243,6 +253,8 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::stri
     return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
   }
   if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
+  // It has a field that DecodeHot passes over.
+  if (hot.signal_kind == kCreditKind) return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
   return DecodeSignal(nodes, hot);
 }
 

@@ -21,7 +21,9 @@ namespace understudy {
 // ---- Going out ----
 
 void OutstandingRequests::OnSent(Pid from, Pid to, uint64_t ask) {
-  if (ask != 0) asks_[{from, ask}] = to;
+  if (ask == 0) return;
+  asks_[{from, ask}] = to;
+  if (internal::IsStreamAsk(ask)) streams_.OnSent(from, ask, to);
 }
 
 void OutstandingRequests::OnPosted(const Signal& signal) {
@@ -47,13 +49,22 @@ void OutstandingRequests::OnPosted(const Signal& signal) {
       break;
     case SignalKind::kCancel:
       asks_.erase({signal.from, signal.id});
+      streams_.OnAnswered(signal.from, signal.id);
       break;
     case SignalKind::kKill:
     case SignalKind::kUnlinkAck:
     case SignalKind::kRequestStop:
     case SignalKind::kReply:
+    case SignalKind::kItem:
+    case SignalKind::kStreamCredit:
       break;
   }
+}
+
+absl::optional<Signal> OutstandingRequests::OnNoRoom(const Signal& item, const absl::Status& why) {
+  absl::optional<Signal> told = streams_.OnNoRoom(item, why);
+  if (told.has_value()) calls_.erase({item.to, item.id});
+  return told;
 }
 
 // ---- Coming in ----
@@ -94,20 +105,38 @@ OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal
     }
     case SignalKind::kCancel:
       calls_.erase({signal.from, signal.id});
-      return Verdict::kDeliver;
+      return OnStreamArrived(signal);
     case SignalKind::kReply:
+      (void)OnStreamArrived(signal);
       return deliver_if(asks_.erase({signal.to, signal.id}) > 0);
+    case SignalKind::kItem:
+    case SignalKind::kStreamCredit:
+      return OnStreamArrived(signal);
   }
   return Verdict::kDrop;
 }
 
-bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask) {
+OutstandingRequests::Verdict OutstandingRequests::OnStreamArrived(const Signal& signal) {
+  switch (streams_.OnArrived(signal)) {
+    case PeerStreams::Verdict::kDeliver:
+      return Verdict::kDeliver;
+    case PeerStreams::Verdict::kBad:
+      return Verdict::kBad;
+    case PeerStreams::Verdict::kDrop:
+      break;
+  }
+  return Verdict::kDrop;
+}
+
+bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask, Pid callee) {
   calls_.emplace(asker, ask);
+  if (internal::IsStreamAsk(ask)) streams_.OnCalled(asker, ask, callee);
   return calls_.size() <= 2 * limits::kAsksPerSessionMax;
 }
 
 absl::optional<Signal> OutstandingRequests::OnRefused(const RefusedMessage& message) {
   if (message.ask == 0 || asks_.erase({message.from, message.ask}) == 0) return absl::nullopt;
+  streams_.OnAnswered(message.from, message.ask);
   return Signal{
       .kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = message.ask, .status = message.status};
 }
@@ -135,8 +164,8 @@ absl::optional<Signal> OutstandingRequests::AnswerTo(const Signal& signal, const
 std::vector<Signal> OutstandingRequests::End(absl::string_view why) {
   const ExitReason reason = ExitReason::NoConnection(why);
   const absl::Status status = MakeError(ErrorKind::kNoConnection, why);
-  std::vector<Signal> told;
-  told.reserve(asks_.size() + links_.size() + monitors_.size() + watched_.size() + unlinks_.size());
+  std::vector<Signal> told = streams_.End(why);
+  told.reserve(told.size() + asks_.size() + links_.size() + monitors_.size() + watched_.size() + unlinks_.size());
   for (const auto& [ask, callee] : asks_) {
     told.push_back({.kind = SignalKind::kReply, .from = callee, .to = ask.first, .id = ask.second, .status = status});
   }

@@ -1,6 +1,6 @@
-// OutstandingRequests: the asks, monitors and links between actors of this node and
-// actors of the peer that one session carries, and that end with it. Credit has
-// accounts of its own (credit.h).
+// OutstandingRequests: the asks, streams, monitors and links between actors of this node
+// and actors of the peer that one session carries, and that end with it. Credit of
+// mailboxes has accounts of its own (credit.h), and that of streams too (peer_streams.h).
 //
 // A state machine without a lock or a clock. It sees every signal that goes out and
 // comes in, and decides which incoming signals may be delivered. At the session's end
@@ -8,7 +8,7 @@
 // ask, monitor and link; an acknowledgement for each unlink; and a demonitor for each
 // actor of the peer that monitors one of them.
 //
-// Without a grant a peer may answer asks of this node, report the end of actors that
+// Without a grant a peer may answer asks of this node, with items too, report the end of actors that
 // this node's actors monitor or are linked to, monitor, and cancel its own calls.
 // Exit, kill, request to stop and link need a grant (semantics 7.11).
 #ifndef UNDERSTUDY_TRANSPORT_CORE_OUTSTANDING_REQUESTS_H_
@@ -28,6 +28,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/core/peer_streams.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {
@@ -41,10 +42,19 @@ class OutstandingRequests {
   // A message was sent; `ask` is 0 unless it is a call.
   void OnSent(Pid from, Pid to, uint64_t ask);
   void OnPosted(const Signal& signal);
+  // An actor of this node posts an item or credit of a stream. Returns false if it must not be sent, because the stream
+  // is over.
+  [[nodiscard]] bool OnStreamPosted(const Signal& signal) { return streams_.OnPosted(signal); }
   // This node is about to answer a call of the peer, with a reply or a refusal. Returns
   // false if the call awaits no answer, because it was given up or belongs to an
   // earlier session; then the answer must not be sent.
-  bool OnAnswers(Pid asker, uint64_t ask) { return calls_.erase({asker, ask}) > 0; }
+  bool OnAnswers(Pid asker, uint64_t ask) {
+    if (internal::IsStreamAsk(ask)) streams_.OnAnswers(asker, ask);
+    return calls_.erase({asker, ask}) > 0;
+  }
+  // `item` found no room in the session. If its stream is not over, it ends, and the caller answers its asker with
+  // `why`. Returns what the writer is to be told.
+  absl::optional<Signal> OnNoRoom(const Signal& item, const absl::Status& why);
 
   // ---- Coming in ----
 
@@ -52,11 +62,12 @@ class OutstandingRequests {
     kDeliver,
     kDrop,    // too late, or never requested
     kRefuse,  // not granted, too many, or an unlink without a link; AnswerTo gives the answer to its sender
+    kBad,     // an item or credit of a stream beyond what was granted: a bad frame
   };
   Verdict OnArrived(const Signal& signal, bool is_granted);
   // A call of the peer arrived. Returns false (a bad frame) if more than
   // 2 * limits::kAsksPerSessionMax calls of the peer are unanswered.
-  [[nodiscard]] bool OnCalled(Pid asker, uint64_t ask);
+  [[nodiscard]] bool OnCalled(Pid asker, uint64_t ask, Pid callee);
   // The peer refused a message of this node. Returns the reply to its asker if the
   // message was a call that still waits for its answer.
   absl::optional<Signal> OnRefused(const RefusedMessage& message);
@@ -72,12 +83,16 @@ class OutstandingRequests {
   std::vector<Signal> End(absl::string_view why);
 
   size_t asks() const { return asks_.size(); }
+  const PeerStreams& streams() const { return streams_; }
   // The calls of the peer that are not answered yet.
   size_t calls() const { return calls_.size(); }
 
  private:
+  Verdict OnStreamArrived(const Signal& signal);
+
   std::map<std::pair<Pid, uint64_t>, Pid> asks_;      // (asker, id) to callee
   std::set<std::pair<Pid, uint64_t>> calls_;          // (asker there, id), unanswered calls of the peer
+  PeerStreams streams_;                               // of those asks and calls that are streams
   std::map<std::pair<Pid, uint64_t>, Pid> monitors_;  // (watcher here, id) to target there
   std::set<std::tuple<Pid, Pid, uint64_t>> watched_;  // (watcher there, target here, id)
   std::set<std::pair<Pid, Pid>> links_;               // (here, there)

@@ -29,6 +29,7 @@
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/send_queues.h"
 
 namespace understudy::internal {
@@ -113,7 +114,11 @@ bool PeerCore::HasCredit(const Message& message) {
     peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
     return false;
   }
-  if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask)) {
+  if (IsStreamAsk(message.ask) && (peer_->session.features() & kFeatureStreams) == 0) {
+    peer_->session.EndForBadFrame("a stream is asked for, and the session has none", Now());
+    return false;
+  }
+  if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask, message.to)) {
     peer_->session.EndForBadFrame(absl::StrCat("more calls without an answer than ", 2 * limits::kAsksPerSessionMax),
                                   Now());
     return false;
@@ -153,6 +158,9 @@ void PeerCore::OnSignal(Signal signal) {
       return;
     case OutstandingRequests::Verdict::kDrop:
       ++counters_.late;
+      return;
+    case OutstandingRequests::Verdict::kBad:
+      peer_->session.EndForBadFrame("an item or credit of a stream beyond what was granted", Now());
       return;
     case OutstandingRequests::Verdict::kRefuse:
       break;

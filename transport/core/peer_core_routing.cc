@@ -26,6 +26,7 @@
 #include "understudy/transport/core/outstanding_requests.h"
 #include "understudy/transport/core/peer_core.h"
 #include "understudy/transport/limits.h"
+#include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/send_queues.h"
 
 namespace understudy::internal {
@@ -132,6 +133,11 @@ bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, a
   if (!Reaches(message.to.place())) return false;
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload.size());
+  if (IsStreamAsk(message.ask) && (peer_->session.features() & kFeatureStreams) == 0) {
+    accepted = absl::UnimplementedError(absl::StrCat("node ", peer_->name, " is of a version without streams, so ",
+                                                     message.to.ToString(), " gives none"));
+    return true;
+  }
   const absl::optional<Admission> admission = peer_->credit_out.Find(mailbox, payload_bytes);
   if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
     accepted = NoCredit(mailbox, payload_bytes);
@@ -213,6 +219,8 @@ bool PeerCore::Post(Signal& signal) {
     } else {
       ++counters_.late;
     }
+  } else if (signal.kind == SignalKind::kItem || signal.kind == SignalKind::kStreamCredit) {
+    PostOfStream(signal);
   } else {
     ShortenReason(signal);
     if (is_of_the_dead && parts_.names.MustHold(peer_->name)) {
@@ -255,6 +263,34 @@ void PeerCore::AppendSignal(const Signal& signal) {
   AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), signal),
                .room = Room::kSignals,
                .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
+}
+
+void PeerCore::PostOfStream(const Signal& signal) {
+  if (!peer_->ties.OnStreamPosted(signal)) {
+    ++counters_.late;
+  } else if (signal.kind == SignalKind::kItem) {
+    AppendItem(signal);
+  } else {
+    AppendSignal(signal);
+  }
+}
+
+void PeerCore::AppendItem(const Signal& item) {
+  OutboundEnvelope envelope{.bytes = EncodeSignal(peer_->session.nodes(), item),
+                            .room = Room::kReplies,
+                            .sender = item.from.is_null() ? ThreadSender() : item.from.life()};
+  const size_t bytes = envelope.bytes.size();
+  const uint64_t sender = envelope.sender;
+  const absl::Status appended = AppendTo(std::move(envelope));
+  if (!IsFull(appended)) return;
+  const absl::Status why = MakeError(
+      ErrorKind::kFull, absl::StrCat("the item of ", bytes, " bytes of a stream found no room: earlier replies ",
+                                     "and items of node ", options_.node, " are not acknowledged"));
+  absl::optional<Signal> told = peer_->ties.OnNoRoom(item, why);
+  if (!told.has_value()) return;
+  deliveries_.push_back(*std::move(told));
+  const Signal end{.kind = SignalKind::kReply, .from = item.from, .to = item.to, .id = item.id, .status = why};
+  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), end), .room = Room::kAnswers, .sender = sender});
 }
 
 void PeerCore::AppendReply(const Signal& reply) {

@@ -12,9 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/descriptor.h"
 #include "understudy/actors/cut_text.h"
 #include "understudy/proto/names.pb.h"
@@ -105,6 +107,11 @@ class CanonicalText {
   std::vector<std::string> reached_;
 };
 
+// The full name of the message, without what says that there is a stream of it (mailbox_signature.h).
+std::string ReplyOf(const proto::MailboxSignature& mailbox) {
+  return std::string(absl::StripPrefix(mailbox.reply(), "stream "));
+}
+
 }  // namespace
 
 std::string CanonicalForm(const Descriptor& message) {
@@ -128,9 +135,12 @@ uint64_t LocalTypes::FingerprintOfMessage(const std::string& message) {
 
 uint64_t LocalTypes::FingerprintOf(const proto::MailboxSignature& mailbox) {
   const uint64_t request = FingerprintOfMessage(mailbox.request());
-  const uint64_t reply = mailbox.is_call() ? FingerprintOfMessage(mailbox.reply()) : 0;
+  const uint64_t reply = mailbox.is_call() ? FingerprintOfMessage(ReplyOf(mailbox)) : 0;
   if (request == 0 || (mailbox.is_call() && reply == 0)) return 0;
-  return Hash(absl::StrCat(mailbox.is_call() ? "call " : "tell ", request, " ", reply));
+  const absl::string_view kind = !mailbox.is_call()                             ? "tell "
+                                 : absl::StartsWith(mailbox.reply(), "stream ") ? "stream "
+                                                                                : "call ";
+  return Hash(absl::StrCat(kind, request, " ", reply));
 }
 
 std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailboxes) const {
@@ -139,7 +149,7 @@ std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailbo
     if (!Has(mailboxes, i)) continue;
     const proto::MailboxSignature& mailbox = set.mailboxes(i);
     if (const Descriptor* const request = Find(mailbox.request())) reader.Add(*request);
-    const Descriptor* const reply = mailbox.is_call() ? Find(mailbox.reply()) : nullptr;
+    const Descriptor* const reply = mailbox.is_call() ? Find(ReplyOf(mailbox)) : nullptr;
     if (reply != nullptr) reader.Add(*reply);
   }
   actor_protocol::Protocol protocol;
@@ -164,7 +174,7 @@ absl::StatusOr<std::vector<std::string>> LocalTypes::Compare(const proto::Signat
     const proto::MailboxSignature& mailbox = set.mailboxes(i);
     actor_protocol::Rpc rpc;
     rpc.set_request(mailbox.request());
-    rpc.set_reply(mailbox.reply());
+    rpc.set_reply(ReplyOf(mailbox));
     rpc.set_cast(!mailbox.is_call());
     const std::vector<std::string> places = actor_protocol::MisreadPlaces(ours, theirs, rpc, steps_left);
     if (steps_left < 0) break;

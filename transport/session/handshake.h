@@ -24,12 +24,15 @@ namespace understudy {
 // A bit of Hello.features and Welcome.features: the node tells the fingerprints of mailboxes, and describes their
 // messages on request (proto/names.proto). A session has the features that both ends have.
 inline constexpr uint64_t kFeatureFingerprints = 1;
+// Another bit: the node has streams. Their asks have ids with internal::kStreamAsk, and their signals are kItem and
+// kStreamCredit.
+inline constexpr uint64_t kFeatureStreams = 2;
 
 // The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;
   uint32_t highest = kWireVersion;
-  uint64_t features = kFeatureFingerprints;
+  uint64_t features = kFeatureFingerprints | kFeatureStreams;
 
   friend bool operator==(const WireVersions&, const WireVersions&) = default;
 };

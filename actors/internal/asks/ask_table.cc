@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
@@ -28,8 +29,9 @@ const AskTable::Slot* AskTable::Find(uint64_t id) const {
   return &slots_[index];
 }
 
-uint64_t AskTable::Add(Pid callee, MonotonicTime deadline) {
-  if (size_ >= limits::kAsksPerActorMax) return 0;
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline AskTable::Slot* AskTable::NewSlot(Pid callee, MonotonicTime deadline,
+                                                                      uint64_t kind) {
+  if (size_ >= limits::kAsksPerActorMax) return nullptr;
   uint32_t index = first_free_;
   if (index == kNoSlot) {
     index = static_cast<uint32_t>(slots_.size());
@@ -39,11 +41,30 @@ uint64_t AskTable::Add(Pid callee, MonotonicTime deadline) {
   }
   ++size_;
   Slot& slot = slots_[index];
-  slot.id = ++last_serial_ << kIndexBits | index;
+  slot.id = ++last_serial_ << kIndexBits | index | kind;
   slot.callee = callee;
   slot.deadline = deadline;
   AddDeadline(deadline, slot.id);
-  return slot.id;
+  return &slot;
+}
+
+uint64_t AskTable::Add(Pid callee, MonotonicTime deadline) {
+  const Slot* const slot = NewSlot(callee, deadline, /*kind=*/0);
+  return slot == nullptr ? 0 : slot->id;
+}
+
+uint64_t AskTable::AddStream(Pid callee) {
+  const Slot* const slot = NewSlot(callee, MonotonicTime::InfiniteFuture(), kStreamAsk);
+  if (slot == nullptr) return 0;
+  const uint64_t id = slot->id;
+  NotesOf(id).is_stream = true;
+  streams().AddIncoming(id);
+  return id;
+}
+
+StreamTable& AskTable::streams() {
+  if (streams_ == nullptr) streams_ = std::make_unique<StreamTable>();
+  return *streams_;
 }
 
 void AskTable::SetDeadline(uint64_t id, MonotonicTime deadline) {
@@ -59,6 +80,7 @@ uint64_t AskTable::AnsweredAs(uint64_t id) const {
 }
 
 bool AskTable::HasGoodAnswer(uint64_t id) const {
+  if (id == kDone) return true;
   const Slot* slot = Find(id);
   return slot != nullptr && slot->answered != 0 && slot->answer.status.ok();
 }
@@ -90,6 +112,7 @@ std::vector<AskAction> AskTable::Settle(uint64_t id) {
   std::string publishes = std::exchange(notes.publishes, {});
   if (!publishes.empty() && !HasGoodAnswer(id)) actions.emplace_back(RemoveName{std::move(publishes)});
   for (const int mailbox : std::exchange(notes.closes, {})) actions.emplace_back(ReopenMailbox{mailbox});
+  if (notes.is_stream) actions.emplace_back(EndStream{id});
   return actions;
 }
 
@@ -144,6 +167,7 @@ absl::optional<Answer> AskTable::Take(uint64_t id) {
 }
 
 Answer AskTable::AnswerWithoutEntry(const PendingId& pending, MonotonicTime now) {
+  if (pending.id == kDone) return {};
   if (pending.id == 0) {
     return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
                                                                " asks under way; await some first"))};
@@ -318,6 +342,8 @@ std::vector<Answer> AskTable::TakeAnswers() {
   for (Slot& slot : slots_) {
     if (slot.answered != 0) answers.push_back(std::exchange(slot.answer, {}));
   }
+  if (streams_ == nullptr) return answers;
+  for (Payload& item : streams_->TakeAll()) answers.push_back({.status = absl::OkStatus(), .payload = std::move(item)});
   return answers;
 }
 

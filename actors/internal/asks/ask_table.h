@@ -23,6 +23,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/internal/asks/stream_table.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -87,8 +88,11 @@ struct TakeBackMessage {  // which waits for room in a mailbox of `receiver`, an
 struct StopWaitingForNode {  // for room in a mailbox of another node
   uint64_t ask = 0;
 };
+struct EndStream {  // which the answer to its ask has ended: take the answer
+  uint64_t ask = 0;
+};
 using AskAction =
-    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode>;
+    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode, EndStream>;
 
 // How the owner answers an ask whose deadline has passed.
 struct NoAnswerCame {};  // Expired
@@ -118,6 +122,11 @@ class AskTable {
   // Returns the id of a new entry, or 0 if there are limits::kAsksPerActorMax already. A null `callee` means that no
   // actor is to be told when the ask is given up.
   uint64_t Add(Pid callee, MonotonicTime deadline);
+  // Like Add, for a call whose answer is a stream. It has no deadline, and an id with kStreamAsk. Settle says EndStream
+  // when it is answered.
+  uint64_t AddStream(Pid callee);
+  // The id of an ask that needed no entry, because its answer is OK. It may be awaited any number of times.
+  static constexpr uint64_t kDone = UINT64_MAX;
   // Requires Has(id).
   void SetDeadline(uint64_t id, MonotonicTime deadline);
 
@@ -185,8 +194,14 @@ class AskTable {
 
   // Returns the actions for all open asks at the actor's end. Frees no entry.
   std::vector<AskAction> End() const;
-  // At the actor's end: the answers that were never taken.
+  // At the actor's end: the answers and items that were never taken.
   std::vector<Answer> TakeAnswers();
+
+  // What streams have besides their asks; those that this actor writes, too. Here and not in Rare, so that an actor
+  // that has neither asks nor streams is no larger.
+  StreamTable& streams();
+  // Null if the actor has never had a stream.
+  StreamTable* known_streams() const { return streams_.get(); }
 
   size_t size() const { return size_; }
   // For tests: how much is kept.
@@ -201,7 +216,8 @@ class AskTable {
     std::string publishes;           // the name whose publication is under way; empty if none is
     Pid waits_for_room;              // the actor in whose mailbox a SendWhenRoom waits for room; null if none
     bool is_room_elsewhere = false;  // that actor is on another node
-    std::vector<int> closes;         // mailboxes that stay closed until the ask is answered
+    bool is_stream = false;
+    std::vector<int> closes;  // mailboxes that stay closed until the ask is answered
   };
   struct Slot {
     uint64_t id = 0;        // 0 when free
@@ -231,6 +247,9 @@ class AskTable {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   static_assert(limits::kAsksPerActorMax <= size_t{1} << kIndexBits);
 
+  // Takes a free slot, or a new one. Its id is made of its index, a new serial number and `kind`. Null if there are
+  // limits::kAsksPerActorMax asks.
+  Slot* NewSlot(Pid callee, MonotonicTime deadline, uint64_t kind);
   // Null if there is no entry.
   const Slot* Find(uint64_t id) const;
   Slot* Find(uint64_t id) { return const_cast<Slot*>(static_cast<const AskTable*>(this)->Find(id)); }
@@ -252,7 +271,8 @@ class AskTable {
   size_t size_ = 0;
   uint64_t last_serial_ = 0;
   uint64_t last_answer_ = 0;
-  std::vector<Deadline> deadlines_;    // a heap
+  std::vector<Deadline> deadlines_;  // a heap
+  std::unique_ptr<StreamTable> streams_;
   std::vector<AskForCall> for_calls_;  // may still contain asks that have been answered or freed
 };
 

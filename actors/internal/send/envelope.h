@@ -22,6 +22,10 @@ struct MessageType;
 // How a sender's value gets into an envelope.
 enum class TransferMode { kMove, kCopy };
 
+// The bit of an ask's id that says that the answer is a stream.
+inline constexpr uint64_t kStreamAsk = uint64_t{1} << 63;
+constexpr bool IsStreamAsk(uint64_t ask) { return (ask & kStreamAsk) != 0; }
+
 // The part of an envelope that calls have besides the value. Early mail, and tells to mailboxes that are not plain
 // (MailboxLayout::plain), have it too.
 struct CallPart {

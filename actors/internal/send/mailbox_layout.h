@@ -27,9 +27,10 @@ struct MailboxDeclaration {
   absl::string_view wire_name;  // in memory that is never freed
   uint32_t hash = 0;
   const MessageType* request = nullptr;
-  const MessageType* reply = nullptr;  // null for a tell
+  const MessageType* reply = nullptr;  // null for a tell; for a stream, the type of its items
   MailboxOptions options;
   size_t capacity_bytes = SIZE_MAX;  // capacity_bytes of the options, resolved for this message type
+  bool is_stream = false;            // a call whose answer is a stream
   bool must_be_handled = false;      // the start of an actor fails if none of its clauses names this mailbox
 
   bool is_call() const { return reply != nullptr; }
@@ -37,7 +38,7 @@ struct MailboxDeclaration {
   // is 0 for a tell.
   bool Takes(const MessageType& type, uint64_t ask) const {
     const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
-    return fits && (ask != 0) == is_call();
+    return fits && (ask != 0) == is_call() && IsStreamAsk(ask) == is_stream;
   }
   bool has_bytes() const { return capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }

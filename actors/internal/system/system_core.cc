@@ -176,6 +176,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
       answer.kind = SignalKind::kUnlinkAck;
       break;
     case SignalKind::kReply:
+    case SignalKind::kItem:
       CountLateReply();
       return;
     default:

@@ -10,6 +10,7 @@
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_streams.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/router.h"
 
@@ -26,7 +27,9 @@ class Apply {
   explicit Apply(ActorCore& core) : core_(core) {}
 
   void operator()(const TellCallee& tell) const {
-    core_.system().Post({.kind = SignalKind::kCancel, .from = core_.self(), .to = tell.callee, .id = tell.ask});
+    Signal cancel{.kind = SignalKind::kCancel, .from = core_.self(), .to = tell.callee, .id = tell.ask};
+    if (IsStreamAsk(tell.ask)) cancel.status = WhyStreamIsCancelled(core_);
+    core_.system().Post(std::move(cancel));
   }
   void operator()(const EndNameWatch& ends) const { core_.system().registry().Unwatch(ends.watch); }
   void operator()(const RemoveName& removed) const { core_.system().registry().Remove(removed.name, core_.self()); }
@@ -35,6 +38,7 @@ class Apply {
     absl::optional<Payload> unsent = core_.system().blocked_senders().TakeBack(waits.receiver, core_.self(), waits.ask);
     if (unsent) DestroyLater(*std::move(unsent));
   }
+  void operator()(const EndStream& ended) const { OnStreamEnd(core_, ended.ask); }
   void operator()(const StopWaitingForNode& waits) const {
     if (Router* router = core_.system().router(); router != nullptr) router->StopWaiting(core_.self(), waits.ask);
   }
@@ -80,12 +84,23 @@ MonotonicTime DeadlineWithin(ActorCore& core, absl::Duration timeout) {
   return core.current() == nullptr ? deadline : std::min(deadline, core.current()->deadline());
 }
 
-PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline) {
-  const uint64_t id = core.asks().Add(callee, deadline);
+namespace {
+
+PendingId NotedForCall(ActorCore& core, Pid callee, uint64_t id, MonotonicTime deadline) {
   Activation* const current = core.current();
   const bool is_for_call = current != nullptr && current->is_call() && current->held() != nullptr;
   if (is_for_call && id != 0 && !callee.is_null()) core.asks().NoteForCall(id, current->asker(), current->ask());
   return {.asker = core.self(), .id = id, .deadline = deadline};
+}
+
+}  // namespace
+
+PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline) {
+  return NotedForCall(core, callee, core.asks().Add(callee, deadline), deadline);
+}
+
+PendingId NewStreamAsk(ActorCore& core, Pid callee) {
+  return NotedForCall(core, callee, core.asks().AddStream(callee), MonotonicTime::InfiniteFuture());
 }
 
 bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payload) {
@@ -113,10 +128,14 @@ void TellOfWait(ActorCore& core, uint64_t id) {
   watch->Awaits(core.self(), id, std::string(core.occupation().HandlerName()));
 }
 
-void CancelAsk(ActorCore& core, uint64_t id) {
+void GiveUpAsk(ActorCore& core, uint64_t id, absl::Status answer) {
   if (IsAnswered(core, id)) return;
   for (const AskAction& action : core.asks().GiveUp(id)) std::visit(Apply(core), action);
-  AnswerAsk(core, id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"), {});
+  AnswerAsk(core, id, std::move(answer), {});
+}
+
+void CancelAsk(ActorCore& core, uint64_t id) {
+  GiveUpAsk(core, id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"));
 }
 
 void CancelAsksFor(ActorCore& core, const Activation& activation) {

@@ -23,6 +23,8 @@ MonotonicTime DeadlineWithin(ActorCore& core, absl::Duration timeout);
 // Adds an ask to the table of asks, and records for which call it is made, if one is in hand. A null `callee` means
 // that no actor is to be told when the ask is given up. The id is 0 if the table is full: awaiting that ask gives Full.
 PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline);
+// Like NewAsk, for a call whose answer is a stream.
+PendingId NewStreamAsk(ActorCore& core, Pid callee);
 // Gives ask `id` its answer. Returns false if it already had one or is gone.
 bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payload);
 // True if ask `id` has an answer or is not in the table, so that awaiting it would not suspend.
@@ -31,7 +33,9 @@ bool IsAnswered(const ActorCore& core, uint64_t id);
 // actor handles other messages meanwhile.
 void TellOfWait(ActorCore& core, uint64_t id);
 
-// Gives up ask `id`: tells its callee, and makes Cancelled its answer.
+// Gives up ask `id`, unless it has an answer: tells its callee, and makes `answer` its answer.
+void GiveUpAsk(ActorCore& core, uint64_t id, absl::Status answer);
+// Likewise, with Cancelled.
 void CancelAsk(ActorCore& core, uint64_t id);
 // Cancels the asks that were made for a call in hand which its asker has cancelled. If the call's deadline has passed,
 // nothing is done: those asks have no later deadline, so they expire by themselves.

@@ -49,7 +49,7 @@ std::vector<MailboxSignature> Signatures(const ActorCore& core) {
     signatures.push_back({.name = std::string(d.wire_name),
                           .is_call = d.is_call(),
                           .request = d.request->name(),
-                          .reply = d.is_call() ? d.reply->name() : ""});
+                          .reply = d.is_call() ? absl::StrCat(d.is_stream ? "stream " : "", d.reply->name()) : ""});
   }
   return signatures;
 }

@@ -10,6 +10,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_streams.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -178,11 +179,18 @@ void Act(ActorCore& core, Signal signal) {
       return;
     case SignalKind::kCancel:
       core.CancelCall(signal.from, signal.id);
+      if (IsStreamAsk(signal.id)) OnStreamCancel(core, signal);
       return;
     case SignalKind::kReply:
       if (!AnswerAsk(core, signal.id, std::move(signal.status), std::move(signal.payload))) {
         core.system().CountLateReply();
       }
+      return;
+    case SignalKind::kItem:
+      OnStreamItem(core, std::move(signal));
+      return;
+    case SignalKind::kStreamCredit:
+      OnStreamCredit(core, signal);
       return;
   }
 }
@@ -209,6 +217,7 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
       }
       break;
     case SignalKind::kReply:
+    case SignalKind::kItem:
       core.system().CountLateReply();
       break;
     default:

@@ -38,7 +38,7 @@ class BoundToElement {
 template <class F, class Element>
 struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
 
-// True if F can be called with the message, perhaps a Replier, and then an Element.
+// True if F can be called with the message, perhaps a Replier or StreamWriter, and then an Element.
 template <class M, class F, class Element>
 constexpr bool TakesElement() {
   using Traits = MessageTraits<M>;
@@ -46,7 +46,7 @@ constexpr bool TakesElement() {
   if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
     return true;
   } else if constexpr (Traits::kIsCall) {
-    return CanCallHandler<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>();
+    return CanCallHandler<F, HandedAs<F, Request>, AnswererOf<Traits>, const Element&>();
   } else {
     return false;
   }
@@ -60,7 +60,7 @@ constexpr bool AwaitsWithElement() {
   if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
     return IsTask<HandlerResult<F, HandedAs<F, Request>, const Element&>>::value;
   } else {
-    return IsTask<HandlerResult<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>>::value;
+    return IsTask<HandlerResult<F, HandedAs<F, Request>, AnswererOf<Traits>, const Element&>>::value;
   }
 }
 

@@ -3,8 +3,8 @@
 // A tell's handler takes `const M&`, M (or M&&) or nothing, and returns void, Status,
 // Behavior, StatusOr<Behavior>, or a Task of one of these. A call's takes
 // `const M&` or M and returns Reply, StatusOr<Reply>, or a Task of one; or it
-// takes a Replier<Reply> second and returns what a tell's does. Anything else
-// does not compile, and says so.
+// takes a Replier<Reply> second and returns what a tell's does. A stream's takes
+// a StreamWriter<Item> second. Anything else does not compile, and says so.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
 
@@ -19,6 +19,7 @@
 #include "understudy/actors/internal/turn/message_handler.h"
 #include "understudy/actors/internal/turn/own_class.h"
 #include "understudy/actors/replier.h"
+#include "understudy/actors/stream_writer.h"
 #include "understudy/actors/task.h"
 
 namespace understudy::internal {
@@ -124,6 +125,9 @@ using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Acto
 // The type of a call's reply. int, not void, for tells, so that Replier<ReplyOf<…>> is a type for them too.
 template <class Traits>
 using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
+// What a call's handler may take as its second argument; a stream's must.
+template <class Traits>
+using AnswererOf = std::conditional_t<Traits::kIsStream, StreamWriter<ReplyOf<Traits>>, Replier<ReplyOf<Traits>>>;
 
 template <class T>
 struct TaskResult {
@@ -210,10 +214,10 @@ template <class M, class F>
 constexpr HandlerForm FormOf() {
   using Traits = MessageTraits<M>;
   using Handed = HandedAs<F, typename Traits::Request>;
-  if constexpr (CanCallHandler<F, Handed>()) {
+  if constexpr (!Traits::kIsStream && CanCallHandler<F, Handed>()) {
     return HandlerForm::kMessage;
   } else if constexpr (Traits::kIsCall) {
-    return CanCallHandler<F, Handed, Replier<ReplyOf<Traits>>>() ? HandlerForm::kMessageAndReplier : HandlerForm::kNone;
+    return CanCallHandler<F, Handed, AnswererOf<Traits>>() ? HandlerForm::kMessageAndReplier : HandlerForm::kNone;
   } else {
     return CanCallHandler<F>() ? HandlerForm::kNothing : HandlerForm::kNone;
   }
@@ -228,7 +232,7 @@ struct HandlerReturns<M, F, HandlerForm::kMessage> {
 };
 template <class M, class F>
 struct HandlerReturns<M, F, HandlerForm::kMessageAndReplier> {
-  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>, Replier<ReplyOf<MessageTraits<M>>>>;
+  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>, AnswererOf<MessageTraits<M>>>;
 };
 template <class M, class F>
 struct HandlerReturns<M, F, HandlerForm::kNothing> {
@@ -250,14 +254,16 @@ struct HandlerCheck {
                 "a handler is a member function of a class derived from Actor, or a callable such as a lambda");
   static_assert(kTakesGood || Traits::kIsCall || !kCanBeHandler<F>,
                 "a handler takes the mailbox's message (const M& or M), or nothing");
-  static_assert(kTakesGood || !Traits::kIsCall || !kCanBeHandler<F>,
+  static_assert(kTakesGood || !Traits::kIsStream || !kCanBeHandler<F>,
+                "a stream's handler takes the mailbox's request (const M& or M), and a StreamWriter<Item>");
+  static_assert(kTakesGood || !Traits::kIsCall || Traits::kIsStream || !kCanBeHandler<F>,
                 "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
   static_assert(kReturnsGood || !kAnswers,
                 "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
   static_assert(kReturnsGood || Traits::kIsCall,
                 "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
   static_assert(kReturnsGood || kAnswers || !Traits::kIsCall,
-                "a handler with a Replier returns void or Status, or a Task of one of these");
+                "a handler with a Replier or StreamWriter returns void or Status, or a Task of one of these");
 };
 
 template <class M, class F>
@@ -282,7 +288,7 @@ class TypedHandler {
                                     [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
     } else if constexpr (Check::kForm == HandlerForm::kMessageAndReplier) {
       RunAndFinish<false>(activation, [&]() -> R {
-        return CallHandler(handler_, self, static_cast<Handed>(request), Replier<ReplyOf<Traits>>(activation));
+        return CallHandler(handler_, self, static_cast<Handed>(request), AnswererOf<Traits>(activation));
       });
     } else {
       RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });

@@ -1,0 +1,121 @@
+// PeerStreams without a session.
+#include "understudy/transport/core/peer_streams.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/optional.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+namespace {
+
+using Verdict = PeerStreams::Verdict;
+
+constexpr Pid kHere(1, 1, 1);
+constexpr Pid kThere(2, 1, 1);
+constexpr Pid kAlsoThere(2, 2, 2);
+constexpr uint64_t kAsk = internal::kStreamAsk | 5;
+
+Signal Item(Pid from, Pid to, size_t bytes = 10) {
+  return {.kind = SignalKind::kItem,
+          .from = from,
+          .to = to,
+          .id = kAsk,
+          .payload = internal::Payload::OfWireBytes(std::string(bytes, 'x'))};
+}
+Signal Credit(Pid from, Pid to, uint64_t items) {
+  return {.kind = SignalKind::kStreamCredit,
+          .from = from,
+          .to = to,
+          .id = kAsk,
+          .payload = internal::Payload::Of(internal::StreamCredit{.items = items})};
+}
+Signal Plain(SignalKind kind, Pid from, Pid to) { return {.kind = kind, .from = from, .to = to, .id = kAsk}; }
+
+TEST(PeerStreamsTest, DeliversTheItemsOfAStreamThatWasAskedFor) {
+  PeerStreams streams;
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDrop);
+  streams.OnSent(kHere, kAsk, kThere);
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDeliver);
+  EXPECT_EQ(streams.OnArrived(Item(kAlsoThere, kHere)), Verdict::kDrop) << "it is not of the callee";
+  EXPECT_EQ(streams.OnArrived(Plain(SignalKind::kReply, kThere, kHere)), Verdict::kDeliver);
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDrop) << "it comes after the end";
+  EXPECT_EQ(streams.reading(), 0U);
+}
+
+TEST(PeerStreamsTest, AnItemBeyondTheCreditIsBad) {
+  PeerStreams streams;
+  streams.OnSent(kHere, kAsk, kThere);
+  for (size_t i = 0; i < limits::kStreamItemsMax; ++i) {
+    EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDeliver);
+  }
+  EXPECT_TRUE(streams.OnPosted(Credit(kHere, kThere, 1)));
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDeliver);
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kBad);
+}
+
+TEST(PeerStreamsTest, BytesBeyondTheCreditAreBad) {
+  PeerStreams streams;
+  streams.OnSent(kHere, kAsk, kThere);
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere, limits::kStreamBytesMax)), Verdict::kDeliver);
+  EXPECT_EQ(streams.OnArrived(Item(kThere, kHere, 0)), Verdict::kBad);
+}
+
+TEST(PeerStreamsTest, CreditBeyondWhatWasSentIsBadAndForAnotherStreamIsDropped) {
+  PeerStreams streams;
+  EXPECT_EQ(streams.OnArrived(Credit(kThere, kHere, 1)), Verdict::kDrop);
+  streams.OnCalled(kThere, kAsk, kHere);
+  EXPECT_TRUE(streams.OnPosted(Item(kHere, kThere)));
+  EXPECT_EQ(streams.OnArrived(Credit(kAlsoThere, kHere, 1)), Verdict::kDrop);
+  EXPECT_EQ(streams.OnArrived(Credit(kThere, kHere, 1)), Verdict::kDeliver);
+  EXPECT_EQ(streams.OnArrived(Credit(kThere, kHere, 1)), Verdict::kBad);
+}
+
+TEST(PeerStreamsTest, SendsNothingOfAStreamThatIsOver) {
+  PeerStreams streams;
+  EXPECT_FALSE(streams.OnPosted(Item(kHere, kThere)));
+  streams.OnCalled(kThere, kAsk, kHere);
+  EXPECT_TRUE(streams.OnPosted(Item(kHere, kThere)));
+  EXPECT_EQ(streams.OnArrived(Plain(SignalKind::kCancel, kThere, kHere)), Verdict::kDeliver);
+  EXPECT_FALSE(streams.OnPosted(Item(kHere, kThere)));
+  streams.OnSent(kHere, kAsk, kThere);
+  streams.OnAnswered(kHere, kAsk);
+  EXPECT_FALSE(streams.OnPosted(Credit(kHere, kThere, 0)));
+}
+
+TEST(PeerStreamsTest, AnItemWithoutRoomEndsItsStreamOnce) {
+  PeerStreams streams;
+  streams.OnCalled(kThere, kAsk, kHere);
+  const Signal item = Item(kHere, kThere);
+  const absl::optional<Signal> told = streams.OnNoRoom(item, absl::ResourceExhaustedError("full"));
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->kind, SignalKind::kCancel);
+  EXPECT_EQ(told->to, kHere);
+  EXPECT_FALSE(streams.OnNoRoom(item, absl::ResourceExhaustedError("full")).has_value());
+}
+
+TEST(PeerStreamsTest, TheWritersAreToldOfTheSessionsEnd) {
+  PeerStreams streams;
+  streams.OnSent(kHere, kAsk, kThere);
+  streams.OnCalled(kThere, kAsk, kHere);
+  const std::vector<Signal> told = streams.End("cut");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].kind, SignalKind::kCancel);
+  EXPECT_EQ(told[0].from, kThere);
+  EXPECT_EQ(told[0].to, kHere);
+  EXPECT_EQ(told[0].id, kAsk);
+  EXPECT_TRUE(IsNoConnection(told[0].status));
+  EXPECT_EQ(streams.reading() + streams.writing(), 0U);
+}
+
+}  // namespace
+}  // namespace understudy
