@@ -96,7 +96,9 @@ std::string FileCode::MessageOf(const Rpc& rpc) const {
   const ServiceDescriptor& service = *rpc.method->service();
   const std::string request = NameIn(*rpc.method->input_type(), service);
   if (rpc.is_cast) return request;
-  return absl::StrCat(library_, "::Call<", request, ", ", NameIn(*rpc.method->output_type(), service), ">");
+  const std::string reply = NameIn(*rpc.method->output_type(), service);
+  if (rpc.is_stream()) return absl::StrCat(library_, "::Call<", request, ", ", library_, "::Stream<", reply, ">>");
+  return absl::StrCat(library_, "::Call<", request, ", ", reply, ">");
 }
 
 // As short as the classes' scopes allow.

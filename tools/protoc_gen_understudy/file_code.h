@@ -46,7 +46,8 @@ class FileCode {
   // `code` within the file's namespace.
   std::string InNamespace(absl::string_view code) const;
 
-  // The message of the rpc's mailbox: "Offer", or "understudy::Call<Offer, OfferResult>".
+  // The message of the rpc's mailbox: "Offer", "understudy::Call<Offer, OfferResult>" or
+  // "understudy::Call<Offer, understudy::Stream<OfferResult>>".
   std::string MessageOf(const Rpc& rpc) const;
   // The name of that class of this file outside the file's namespace.
   std::string Qualified(absl::string_view class_name) const;

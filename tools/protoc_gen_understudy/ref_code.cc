@@ -95,7 +95,7 @@ std::vector<$0::MailboxSignature> $1::Mailboxes() {
 
 std::string RefHeader(const FileCode& code) {
   if (code.services().empty()) return code.Header("ref.h", {.own = "pb.h"}, "");
-  const FileCode::Includes includes = {
+  FileCode::Includes includes = {
       .system = {"functional", "vector"},
       .absl = {},
       .understudy = {"actors/pid.h", "actors/ref.h"},
@@ -104,6 +104,9 @@ std::string RefHeader(const FileCode& code) {
   std::string classes;
   std::string hashes;
   for (const Service& service : code.services()) {
+    for (const Rpc& rpc : service.rpcs) {
+      if (rpc.is_stream()) includes.understudy.insert("actors/stream.h");
+    }
     absl::StrAppend(&classes, "class ", service.actor, ";\n\n", RefClass(code, service));
     const std::string hashed = absl::StrCat("struct std::hash<", code.Qualified(service.ref), ">");
     const std::string base = absl::StrCat(" : std::hash<understudy::Ref<", code.Qualified(service.actor), ">> {};\n");

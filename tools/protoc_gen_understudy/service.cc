@@ -102,12 +102,17 @@ class ServiceReader {
   }
 
   void CheckStreams(const MethodDescriptor& method) {
-    if (!method.client_streaming() && !method.server_streaming()) return;
-    complaints_.AddAt(
-        method,
-        method.client_streaming() ? MethodDescriptorProto::kClientStreamingFieldNumber
-                                  : MethodDescriptorProto::kServerStreamingFieldNumber,
-        absl::StrCat("rpc ", NameOf(method), ": streams are not supported: expected one request and one reply"));
+    if (method.client_streaming()) {
+      complaints_.AddAt(method, MethodDescriptorProto::kClientStreamingFieldNumber,
+                        absl::StrCat("rpc ", NameOf(method),
+                                     ": streams of requests are not supported: expected one request, and one reply or "
+                                     "a stream of replies"));
+    }
+    if (method.server_streaming() && method.options().GetExtension(options::cast)) {
+      complaints_.AddAt(
+          method, MethodDescriptorProto::kServerStreamingFieldNumber,
+          absl::StrCat("rpc ", NameOf(method), ": a cast has no reply, so it returns ", kEmpty, ", and no stream"));
+    }
   }
 
   void CheckMember(const Rpc& rpc) {

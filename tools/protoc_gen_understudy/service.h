@@ -17,6 +17,8 @@ struct Rpc {
   bool is_cast = false;
   bool is_optional = false;
   std::vector<std::string> options;  // what initializes its MailboxOptions, such as ".capacity_messages = 100"
+
+  bool is_stream() const { return method->server_streaming(); }
 };
 
 struct Service {

@@ -49,7 +49,7 @@ struct ExportedRpc {
   using Begin = std::function<AskHandle(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
                                         ClientCall* call)>;
   std::string name;  // such as "MakeOffer"
-  Begin begin;
+  Begin begin;       // null if the rpc returns a stream, which a gateway does not serve
 };
 
 // The code is gRPC's own for a request that cannot be parsed.
@@ -80,6 +80,11 @@ ExportedRpc::Begin BeginCall(Channel<Call<Request, Reply>> (R::*channel)() const
     return system.Ask((R(to).*channel)(), *std::move(request), timeout,
                       [call](absl::StatusOr<Reply> reply) { call->End(SerializeReply(std::move(reply))); });
   };
+}
+
+template <class R, class Request, class Item>
+ExportedRpc::Begin BeginCall(Channel<Call<Request, Stream<Item>>> (R::* /*channel*/)() const) {
+  return nullptr;
 }
 
 // A cast: the client is answered when the mailbox has accepted the message. google.protobuf.Empty has no bytes.

@@ -64,6 +64,12 @@ absl::Status CheckExport(const ExportedService& exported, bool is_tls) {
   if (exported.service() == kHealth) {
     return absl::InvalidArgumentError(absl::StrCat("the gateway serves ", kHealth, " itself: it cannot be exported"));
   }
+  for (const internal::ExportedRpc& rpc : exported.rpcs()) {
+    if (rpc.begin != nullptr) continue;
+    return absl::UnimplementedError(absl::StrCat("the rpc ", exported.service(), "/", rpc.name,
+                                                 " returns a stream, which a gateway does not serve yet: export a ",
+                                                 "service whose rpcs return one reply"));
+  }
   if (exported.clients().has_value() && !is_tls) {
     return absl::FailedPreconditionError(
         absl::StrCat("the export of ", exported.service(),

@@ -3,12 +3,17 @@
 #define UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.pb.h"
 
@@ -41,6 +46,48 @@ class Counter : public CounterActor {
   std::vector<WatcherRef> watchers_;
   understudy::Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Total),
                                  On(flush, &Counter::Flush), On(watch, &Counter::AddWatcher)};
+};
+
+class Crier final : public CrierActor {
+  understudy::StartResult Start() override { return crying_; }
+
+  understudy::Task<> Count(const CountRequest& request, understudy::StreamWriter<TotalReply> writer) {
+    for (int64_t i = 1; i <= request.up_to(); ++i) {
+      TotalReply total;
+      total.set_total(i);
+      absl::Status written = co_await writer.Write(std::move(total), absl::Minutes(1));
+      if (!written.ok()) co_return;
+    }
+    writer.Finish(absl::OkStatus());
+  }
+
+  understudy::Behavior crying_{"crying", On(count, &Crier::Count).Interleaved()};
+};
+
+// Reads what a crier counts up to 100; the last is what the stream's end says.
+class Listener final : public understudy::Actor {
+ public:
+  Listener(CrierRef crier, std::vector<int64_t>* heard, absl::Status* end)
+      : crier_(crier), heard_(*heard), end_(*end) {}
+
+ private:
+  understudy::StartResult Start() override { return Listen(); }
+
+  understudy::Task<> Listen() {
+    CountRequest request;
+    request.set_up_to(100);
+    understudy::Stream<TotalReply> totals = crier_.count().Ask(request);
+    for (;;) {
+      absl::StatusOr<absl::optional<TotalReply>> total = co_await totals.Next(absl::Minutes(1));
+      end_ = total.status();
+      if (!total.ok() || !total->has_value()) co_return;
+      heard_.push_back((*total)->total());
+    }
+  }
+
+  const CrierRef crier_;
+  std::vector<int64_t>& heard_;
+  absl::Status& end_;
 };
 
 class Watcher final : public WatcherActor {

@@ -120,11 +120,15 @@ TEST_F(GeneratorTest, ACastReturnsEmpty) {
               HasSubstr("bad.proto:4:5: rpc S.R: a cast has no reply, so it returns google.protobuf.Empty, not bad.M"));
 }
 
-TEST_F(GeneratorTest, AStreamIsAnError) {
-  EXPECT_THAT(ErrorOfRpc("  rpc R(M) returns (stream M);"),
-              HasSubstr("bad.proto:3:21: rpc S.R: streams are not supported"));
+TEST_F(GeneratorTest, AStreamOfRequestsIsAnErrorAndAStreamOfRepliesIsNone) {
   EXPECT_THAT(ErrorOfRpc("  rpc R(stream M) returns (M);"),
-              HasSubstr("bad.proto:3:9: rpc S.R: streams are not supported"));
+              HasSubstr("bad.proto:3:9: rpc S.R: streams of requests are not supported: expected one request"));
+  EXPECT_EQ(ErrorOfRpc("  rpc R(M) returns (stream M);"), "");
+}
+
+TEST_F(GeneratorTest, AStreamOfACastIsAnError) {
+  EXPECT_THAT(ErrorOfRpc("  rpc R(M) returns (stream M) { option (understudy.options.cast) = true; }"),
+              HasSubstr("bad.proto:3:21: rpc S.R: a cast has no reply"));
 }
 
 TEST_F(GeneratorTest, ANameThatCannotBeAMemberIsAnErrorAtTheName) {
@@ -159,10 +163,11 @@ TEST_F(GeneratorTest, TwoRpcsWithOneHashAreAnError) {
 }
 
 TEST_F(GeneratorTest, AllErrorsAreToldInTheOrderOfTheFile) {
-  EXPECT_EQ(ErrorOfRpc("  rpc New(M) returns (M);\n  rpc R(M) returns (stream M);"),
+  EXPECT_EQ(ErrorOfRpc("  rpc New(M) returns (M);\n  rpc R(stream M) returns (M);"),
             "no actor classes can be made of it:\n"
             "bad.proto:3:7: rpc S.New: its member would be 'new', which is a C++ keyword: rename the rpc\n"
-            "bad.proto:4:21: rpc S.R: streams are not supported: expected one request and one reply");
+            "bad.proto:4:9: rpc S.R: streams of requests are not supported: expected one request, and one reply or a "
+            "stream of replies");
 }
 
 }  // namespace

@@ -38,6 +38,21 @@ TEST(ServiceClusterTest, AsksTellsAndRefsCrossNodes) {
   EXPECT_EQ(seen, (std::vector<int64_t>{0, 3}));
 }
 
+TEST(ServiceClusterTest, AStreamCrossesNodes) {
+  understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});
+  cluster.RunFor(absl::Seconds(1));
+  cluster.system("home").Spawn<Crier>(SpawnOptions{.published_as = "home/crier"});
+  understudy::TestSystem& away = cluster.system("away");
+  const absl::StatusOr<CrierRef> crier = away.Lookup<CrierRef>("home/crier", absl::Seconds(5));
+  ASSERT_TRUE(crier.ok()) << crier.status();
+  std::vector<int64_t> heard;
+  absl::Status end = absl::UnknownError("none yet");
+  away.Spawn<Listener>(*crier, &heard, &end);
+  cluster.RunFor(absl::Seconds(1));
+  EXPECT_TRUE(end.ok()) << end;
+  EXPECT_EQ(heard.size(), 100U);
+}
+
 // A lookup compares the mailboxes of the ref with those of the actor.
 TEST(ServiceClusterTest, ALookupRefusesAnActorOfAnotherService) {
   understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});

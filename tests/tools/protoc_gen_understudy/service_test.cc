@@ -77,6 +77,17 @@ TEST_F(ServiceTest, ACastIsATellAndAnRpcThatReturnsEmptyIsACall) {
   EXPECT_EQ(Ask(counter.total(), TotalRequest())->total(), 3);
 }
 
+TEST_F(ServiceTest, AnRpcThatReturnsAStreamIsOne) {
+  std::vector<int64_t> heard;
+  absl::Status end = absl::UnknownError("none yet");
+  const CrierRef crier = system().Spawn<Crier>();
+  system().Spawn<Listener>(crier, &heard, &end);
+  system().RunUntilIdle();
+  EXPECT_TRUE(end.ok()) << end;
+  ASSERT_EQ(heard.size(), 100U);
+  EXPECT_EQ(heard.back(), 100);
+}
+
 TEST_F(ServiceTest, AMailboxHasTheCapacityThatItsOptionGives) {
   const CounterRef counter = system().Spawn<Counter>();
   system().RunUntilIdle();

@@ -301,6 +301,8 @@ TEST(GatewayOptionsTest, EachInvalidOptionHasItsError) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   expect({}, kInvalid, "exports is empty");
   expect({.exports = {exported, Export<desk::DeskRef>("other")}}, kInvalid, "desk.Desk is exported twice");
+  expect({.exports = {ExportedService("desk.Feed", "feed", {{.name = "Follow", .begin = nullptr}})}},
+         absl::StatusCode::kUnimplemented, "desk.Feed/Follow returns a stream");
   expect({.exports = {Export<desk::DeskRef>("")}}, kInvalid, "the export of desk.Desk");
   expect({.listen = {}, .exports = {exported}}, kInvalid, "listen is empty");
   expect({.listen = {"127.0.0.1"}, .exports = {exported}}, kInvalid, "the port is missing");
