@@ -95,6 +95,7 @@ class Node::Parts {
     return counters;
   }
   void Ready() {
+    drain_.MarkReady();
     if (link_.ready != nullptr) link_.ready();
   }
   void RequestStop() { eventfd_write(stop_event_, 1); }
@@ -484,6 +485,7 @@ absl::Status Node::SetGrants(std::vector<GrantEntry> grants) { return parts_->Se
 std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
 void Node::Ready() { parts_->Ready(); }
+NodeState Node::state() const { return parts_->drain().state(); }
 void Node::RequestStop() { parts_->RequestStop(); }
 uint64_t Node::DrainFirst(DrainStep step) { return parts_->drain().AddFirst(std::move(step)); }
 void Node::ForgetDrainFirst(uint64_t id) { parts_->drain().RemoveFirst(id); }

@@ -96,6 +96,9 @@ struct NodeOptions {
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;
 };
 
+// How far the node has come: kReady from the first call of Ready, kDraining from the first call of Drain.
+enum class NodeState { kStarting, kReady, kDraining };
+
 class Node {
  public:
   // Starts a node for `system`. InvalidArgument: the system's name is not a DNS label,
@@ -143,10 +146,11 @@ class Node {
   // grants then remain in force.
   [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);
 
-  // Tells the parent that this process child has started, so that its supervisor starts
-  // the next child. Does nothing in a process without a parent. RunTree and
-  // RunUntilSignal call it.
+  // Says that this node has started: state() is kReady, and a parent hears it, so that its
+  // supervisor starts the next child. RunTree calls it when the tree has started,
+  // RunUntilSignal at its beginning.
   void Ready();
+  NodeState state() const;
 
   // Makes RunUntilSignal drain and return, as SIGTERM does. May be called on any
   // thread and in an actor's turn.

@@ -33,6 +33,17 @@ void NodeDrain::AwaitShutDown() {
   if (shutting_down_.joinable()) shutting_down_.join();
 }
 
+void NodeDrain::MarkReady() {
+  absl::MutexLock lock(&mu_);
+  is_ready_ = true;
+}
+
+NodeState NodeDrain::state() const {
+  absl::MutexLock lock(&mu_);
+  if (has_begun_) return NodeState::kDraining;
+  return is_ready_ ? NodeState::kReady : NodeState::kStarting;
+}
+
 uint64_t NodeDrain::AddFirst(std::function<void(absl::Duration)> step) {
   absl::MutexLock lock(&first_mu_);
   first_.emplace(++last_first_, std::move(step));

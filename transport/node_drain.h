@@ -1,5 +1,5 @@
 // NodeDrain: ends a node's actors exactly once, although several threads may ask for it,
-// and tells the log that the drain begins and how it ended.
+// and tells the log that the drain begins and how it ended. It knows the node's state.
 //
 // Threads: any. Lifetime: the destructor does what AwaitShutDown does.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_DRAIN_H_
@@ -18,6 +18,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/core/node_core.h"
+#include "understudy/transport/node.h"
 
 namespace understudy::internal {
 
@@ -31,6 +32,10 @@ class NodeDrain {
   ~NodeDrain() { AwaitShutDown(); }
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
+
+  // See Node::Ready and Node::state.
+  void MarkReady();
+  NodeState state() const;
 
   // See Node::DrainFirst and Node::ForgetDrainFirst.
   uint64_t AddFirst(std::function<void(absl::Duration within)> step);
@@ -60,7 +65,8 @@ class NodeDrain {
 
  private:
   ActorSystem& system_;
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
+  bool is_ready_ ABSL_GUARDED_BY(mu_) = false;
   bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
   // The next four fields are used only by the call of Once that drains.

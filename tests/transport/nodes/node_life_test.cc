@@ -85,6 +85,23 @@ TEST(NodeStart, ASecondNodeOfASystemIsRefusedAndTheFirstGoesOn) {
   EXPECT_TRUE(Say(house.system, echo, "hello").ok());
 }
 
+TEST(NodeState, ANodeStartsIsReadyAndDrains) {
+  Site ledger("ledger");
+  EXPECT_EQ(ledger.node->state(), NodeState::kStarting);
+  ledger.node->Ready();
+  EXPECT_EQ(ledger.node->state(), NodeState::kReady);
+  auto told = std::make_shared<Latch<bool>>();
+  const auto lingerer = ledger.system.Spawn<Lingerer>(kDeadline, told);
+  std::thread draining([&] { EXPECT_EQ(ledger.node->Drain(kDeadline + kDeadline), 0); });
+  told->Wait();
+  EXPECT_EQ(ledger.node->state(), NodeState::kDraining);
+  ledger.node->Ready();
+  EXPECT_EQ(ledger.node->state(), NodeState::kDraining);
+  lingerer[&Lingerer::go].Tell({});
+  draining.join();
+  EXPECT_EQ(ledger.node->state(), NodeState::kDraining);
+}
+
 TEST(NodeDrain, ANegativeTimeCountsAsZero) {
   Site ledger("ledger");
   EXPECT_EQ(ledger.node->Drain(-absl::Hours(1)), 0) << "there is no actor to kill";
