@@ -199,6 +199,29 @@ ActorPage ListActors(ActorSystem& system, const ActorQuery& query) {
   return page;
 }
 
+std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
+  internal::SystemCore& core = system.core();
+  // Layouts are never destroyed, and several may have the same mailbox.
+  std::map<const MailboxDeclaration*, MessageLedger> by_declaration;
+  core.ledgers().ForEach(core.cells(), core.remote_room(),
+                         [&](Pid, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+                           by_declaration[mailbox] += messages;
+                         });
+  std::map<std::pair<std::string, std::string>, MessageLedger> by_name;
+  for (const auto& [mailbox, messages] : by_declaration) {
+    if (mailbox == nullptr) {
+      by_name[{}] += messages;
+    } else {
+      by_name[{std::string(mailbox->wire_name), mailbox->request->name()}] += messages;
+    }
+  }
+  std::vector<MailboxLedger> totals;
+  for (const auto& [mailbox, messages] : by_name) {
+    totals.push_back({.mailbox = mailbox.first, .type = mailbox.second, .messages = messages});
+  }
+  return totals;
+}
+
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor) {
   ActorCell* const cell = system.core().CellOf(actor);
   if (cell == nullptr || !cell->IsAlive(actor.life())) return absl::nullopt;

@@ -26,6 +26,7 @@
 #include "understudy/actors/actor_info.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {
@@ -49,6 +50,11 @@ struct ActorPage {
 };
 
 ActorPage ListActors(ActorSystem& system, const ActorQuery& query = {});
+
+// One ledger for each name and type of mailbox that has accepted a message, for all actors together, in the order of
+// the names. The ledgers' `actor` is null. Their sum is ActorSystem::Ledger(), except for refused messages. Takes time
+// in proportion to the number of actors, and memory only to that of the names.
+std::vector<MailboxLedger> MailboxTotals(ActorSystem& system);
 
 // The actor with its mailboxes; nullopt if it has ended or is not an actor of this system.
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor);

@@ -97,6 +97,37 @@ ActorInfo Inspect(ActorSystem& system, Pid pid) {
   return info.value_or(ActorInfo());
 }
 
+TEST(InspectionTest, MailboxTotalsAddUpTheLivingAndTheEndedByNameAndType) {
+  TestSystem system;
+  const Ref<Shop> first = system.Spawn<Shop>();
+  const Ref<Shop> second = system.Spawn<Shop>();
+  for (const Ref<Shop>& shop : {first, second}) {
+    shop[&Shop::open].Tell(1);
+    shop[&Shop::item].Tell(2);
+    shop[&Shop::item].Tell(-3);
+  }
+  second[&Shop::rare].Tell(4);
+  system.RunUntilIdle();
+  system.Kill(first.pid());
+  system.RunUntilIdle();
+  const std::vector<MailboxLedger> totals = MailboxTotals(system);
+  std::vector<std::string> names;
+  MessageLedger sum;
+  for (const MailboxLedger& total : totals) {
+    names.push_back(total.mailbox);
+    sum += total.messages;
+    EXPECT_TRUE(total.actor.is_null());
+    EXPECT_TRUE(total.messages.balances()) << total;
+  }
+  EXPECT_THAT(names, ElementsAre("item", "open", "rare"));
+  EXPECT_EQ(sum, system.Ledger());
+  EXPECT_EQ(totals[0].type, "int");
+  EXPECT_EQ(totals[0].messages.accepted, 4);
+  EXPECT_EQ(totals[0].messages.of(Disposition::kHandled), 2);
+  EXPECT_EQ(totals[0].messages.of(Disposition::kRejected), 2);
+  EXPECT_EQ(totals[2].messages.waiting, 1);
+}
+
 TEST(InspectionTest, AnIdleActorIsToldWithClassNamesBehaviorAndParent) {
   TestSystem system;
   const Ref<Shop> shop = system.Spawn<Shop>(SpawnOptions{.registered_as = "shop", .label = "the corner shop"});
