@@ -5,7 +5,7 @@ include Abseil or gRPC without naming it in deps. This copy exports the C and C+
 """
 
 # Headers that belong to a target of ours or of a dependency, and so need a line in `deps`.
-_OWNED = ["absl/", "benchmark/", "gmock/", "google/protobuf/", "grpc++/", "grpc/", "grpcpp/", "gtest/", "sqlite3.h"]
+_OWNED = ["absl/", "benchmark/", "gmock/", "google/protobuf/", "grpc++/", "grpc/", "grpcpp/", "gtest/", "microhttpd.h", "sqlite3.h"]
 
 def _belongs_to_a_target(line):
     for prefix in _OWNED:

@@ -91,6 +91,14 @@ def understudy_dependencies():
             libraries = {"sqlite3": ["sqlite3"]},
             headers_of = "sqlite3",
         )
+    if _missing("org_gnu_libmicrohttpd"):
+        system_libraries(
+            name = "org_gnu_libmicrohttpd",
+            debian_package = "libmicrohttpd-dev",
+            header_trees = ["microhttpd.h"],
+            libraries = {"microhttpd": ["microhttpd"]},
+            headers_of = "microhttpd",
+        )
     if _missing("rules_cc"):
         _native_rules_cc(name = "rules_cc")
     if _missing("rules_java"):

@@ -1,0 +1,147 @@
+// Metrics with TLS: the certificate, its renewal, and when it expires.
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
+#include "understudy/tests/transport/metrics/scrape.h"
+#include "understudy/tests/transport/metrics/strict_exposition.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/metrics/metrics.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr absl::Duration kWithin = absl::Seconds(60);
+
+// Two certificates of `scraped`, by authorities of their own.
+class MetricsTlsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new std::string("/tmp/understudy.XXXXXX");
+    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
+    for (const char* authority : {"old", "new"}) {
+      ASSERT_EQ(system(absl::StrCat("tools/make_certs ", *folder_, "/", authority, " scraped 2>/dev/null").c_str()), 0);
+    }
+  }
+  static void TearDownTestSuite() {
+    std::filesystem::remove_all(*folder_);
+    delete folder_;
+  }
+  static std::string File(const std::string& name) { return absl::StrCat(*folder_, "/", name); }
+  static Credentials Tls(const std::string& authority) {
+    return Credentials::Tls({.certificate_file = File(authority + "/scraped.pem"),
+                             .key_file = File(authority + "/scraped.key"),
+                             .ca_file = File(authority + "/ca.pem")});
+  }
+
+  void StartMetrics(MetricsOptions options) {
+    absl::StatusOr<std::unique_ptr<Metrics>> started = Metrics::Start(system_, std::move(options));
+    ASSERT_TRUE(started.ok()) << started.status();
+    metrics_ = *std::move(started);
+  }
+  // What the server answers to a client that trusts the authority; empty if the handshake fails.
+  std::string Get(const std::string& path, const std::string& authority) {
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+    EXPECT_EQ(SSL_CTX_load_verify_locations(context.get(), File(authority + "/ca.pem").c_str(), nullptr), 1);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    const std::unique_ptr<BIO, decltype(&BIO_free_all)> connection(BIO_new_ssl_connect(context.get()), BIO_free_all);
+    const std::string port = metrics_->address().substr(metrics_->address().rfind(':') + 1);
+    BIO_set_conn_hostname(connection.get(), absl::StrCat("127.0.0.1:", port).c_str());
+    if (BIO_do_handshake(connection.get()) != 1) return "";
+    const std::string request = absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: scraped\r\n\r\n");
+    EXPECT_EQ(BIO_write(connection.get(), request.data(), static_cast<int>(request.size())),
+              static_cast<int>(request.size()));
+    std::string all;
+    std::array<char, 4096> part;
+    int got = 0;
+    while ((got = BIO_read(connection.get(), part.data(), part.size())) > 0) all.append(part.data(), got);
+    return all;
+  }
+
+  static std::string* folder_;
+  ActorSystem system_{{.name = "desk"}};
+  std::unique_ptr<Metrics> metrics_;
+};
+
+std::string* MetricsTlsTest::folder_ = nullptr;
+
+TEST_F(MetricsTlsTest, BeyondLoopbackItServesTlsToClientsWithoutCertificate) {
+  StartMetrics({.listen = "0.0.0.0:0", .credentials = Tls("old")});
+  const std::string answer = Get("/metrics", "old");
+  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK\r\n"));
+  EXPECT_TRUE(ParseExposition(answer.substr(answer.find("\r\n\r\n") + 4)).ok());
+  EXPECT_THAT(Get("/livez", "old"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_EQ(Get("/livez", "new"), "") << "its authority has not signed the certificate";
+}
+
+TEST_F(MetricsTlsTest, AClientWithoutTlsGetsNothingAndDisturbsNobody) {
+  StartMetrics({.credentials = Tls("old")});
+  RawClient plain(metrics_->address());
+  (void)plain.Say("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_THAT(plain.Hear(), Not(HasSubstr("understudy")));
+  RawClient silent(metrics_->address());
+  EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
+}
+
+TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoon) {
+  Credentials credentials = Credentials::Tls(
+      {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")});
+  const auto serve = [](const std::string& authority) {
+    for (const char* end : {".pem", ".key"}) {
+      const std::string next = File(absl::StrCat("next", end));
+      std::filesystem::copy_file(File(absl::StrCat(authority, "/scraped", end)), next);
+      std::filesystem::rename(next, File(absl::StrCat("served", end)));
+    }
+  };
+  serve("old");
+  StartMetrics({.credentials = credentials});
+  EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
+  serve("new");
+  const MonotonicTime deadline = Clock::Real().Now() + kWithin;
+  std::string answer;
+  while (answer.empty() && Clock::Real().Now() < deadline) answer = Get("/livez", "new");
+  EXPECT_THAT(answer, HasSubstr("200 OK"));
+}
+
+TEST_F(MetricsTlsTest, FilesThatCannotBeUsedAreAnErrorOfTheStart) {
+  Credentials credentials = Tls("old");
+  credentials.tls->key_file = File("new/scraped.key");
+  const absl::Status status = Metrics::Start(system_, {.credentials = credentials}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not that of the certificate"));
+}
+
+TEST_F(MetricsTlsTest, APageTellsWhenTheCertificatesExpire) {
+  StartMetrics({.certificate_files = {File("old/scraped.pem"), File("none.pem"), File("old/scraped.pem")}});
+  absl::StatusOr<Series> page = ParseExposition(Fetch(metrics_->address(), "/metrics").body);
+  ASSERT_TRUE(page.ok()) << page.status();
+  const auto expiry = [&](const std::string& file) {
+    return (*page)[absl::StrCat("understudy_certificate_expiry_timestamp_seconds{file=\"", File(file), "\"}")];
+  };
+  EXPECT_EQ(expiry("none.pem"), 0);
+  const auto now = static_cast<double>(time(nullptr));
+  constexpr double kDay = 24 * 60 * 60;
+  EXPECT_GT(expiry("old/scraped.pem"), now + kDay);
+  EXPECT_LT(expiry("old/scraped.pem"), now + 100 * 366 * kDay);
+}
+
+}  // namespace
+}  // namespace understudy

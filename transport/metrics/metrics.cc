@@ -1,0 +1,114 @@
+#include "understudy/transport/metrics/metrics.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/transport/metrics/exposition.h"
+#include "understudy/transport/metrics/health.h"
+#include "understudy/transport/metrics/http_server.h"
+#include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/metrics/process_metrics.h"
+#include "understudy/transport/metrics/system_metrics.h"
+
+namespace understudy {
+namespace {
+
+using internal::HttpAnswer;
+
+absl::StatusOr<NodeAddress> CheckedAddress(const MetricsOptions& options) {
+  absl::StatusOr<NodeAddress> address = NodeAddress::Parse(options.listen);
+  if (!address.ok() || address->reach == NodeAddress::Reach::kUnixSocket) {
+    return absl::InvalidArgumentError(absl::StrCat("MetricsOptions::listen is '", options.listen,
+                                                   "': expected a TCP address, such as 127.0.0.1:9464 or [::1]:9464"));
+  }
+  if (address->reach == NodeAddress::Reach::kNetwork && !options.credentials.tls.has_value() &&
+      !options.insecure_plaintext_beyond_loopback) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the metrics would be served without TLS at ", options.listen,
+        ", which other machines can reach: expected an address of loopback, MetricsOptions::credentials with TLS, or "
+        "MetricsOptions::insecure_plaintext_beyond_loopback"));
+  }
+  return address;
+}
+
+std::vector<std::string> CertificateFiles(const MetricsOptions& options) {
+  std::vector<std::string> files = options.certificate_files;
+  if (options.credentials.tls.has_value()) files.push_back(options.credentials.tls->certificate_file);
+  return files;
+}
+
+HttpAnswer ToAnswer(const absl::Status& status) {
+  if (status.ok()) return {.body = "ok\n"};
+  return {.status = 503, .body = absl::StrCat(status.message(), "\n")};
+}
+
+}  // namespace
+
+class Metrics::Parts {
+ public:
+  Parts(ActorSystem& system, const MetricsOptions& options)
+      : system_metrics_(system, options.node),
+        process_metrics_(options.version, CertificateFiles(options)),
+        health_(system, options.node, options.stuck_after) {}
+
+  absl::Status Serve(const NodeAddress& address, const Credentials& credentials) {
+    absl::StatusOr<std::unique_ptr<internal::HttpServer>> server =
+        internal::HttpServer::Start(address, credentials,
+                                    {{"/metrics", [this] { return Page(); }},
+                                     {"/livez", [this] { return ToAnswer(health_.Live()); }},
+                                     {"/readyz", [this] { return ToAnswer(health_.Ready()); }}});
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    return absl::OkStatus();
+  }
+  const std::string& address() const { return server_->address(); }
+
+ private:
+  // The functions below run on the server's thread.
+  HttpAnswer Page() {
+    const MonotonicTime now = Clock::Real().Now();
+    if (page_.empty() || now - page_made_at_ >= limits::kMetricsPageAgeMax) {
+      internal::Exposition exposition;
+      system_metrics_.Write(exposition, health_.Ready().ok());
+      process_metrics_.Write(exposition);
+      page_ = exposition.text();
+      page_made_at_ = now;
+    }
+    return {.content_type = std::string(internal::Exposition::kContentType), .body = page_};
+  }
+
+  internal::SystemMetrics system_metrics_;
+  internal::ProcessMetrics process_metrics_;
+  internal::Health health_;
+  std::string page_;
+  MonotonicTime page_made_at_;
+  std::unique_ptr<internal::HttpServer> server_;  // the last member, so that its thread ends first
+};
+
+Metrics::Metrics(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Metrics::~Metrics() = default;
+
+const std::string& Metrics::address() const { return parts_->address(); }
+
+absl::StatusOr<std::unique_ptr<Metrics>> Metrics::Start(ActorSystem& system, MetricsOptions options) {
+  const absl::StatusOr<NodeAddress> address = CheckedAddress(options);
+  if (!address.ok()) return address.status();
+  if (options.stuck_after <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("MetricsOptions::stuck_after is ",
+                                                   absl::FormatDuration(options.stuck_after),
+                                                   ": expected a positive time, such as 10s"));
+  }
+  auto parts = std::make_unique<Parts>(system, options);
+  if (absl::Status served = parts->Serve(*address, options.credentials); !served.ok()) return served;
+  return std::unique_ptr<Metrics>(new Metrics(std::move(parts)));
+}
+
+}  // namespace understudy

@@ -1,0 +1,37 @@
+// Bounds of the metrics and of their HTTP server.
+#ifndef UNDERSTUDY_TRANSPORT_METRICS_METRICS_LIMITS_H_
+#define UNDERSTUDY_TRANSPORT_METRICS_METRICS_LIMITS_H_
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+namespace understudy::limits {
+
+// Connections at once: two Prometheus servers, the probes of a kubelet, and some people. Further ones wait in the
+// kernel's queue until one of these ends.
+inline constexpr unsigned kMetricsConnectionsMax = 32;
+// A connection is one request, and ends after this time, however slowly its client sends or reads: some seconds less
+// than Prometheus' default for a scrape.
+inline constexpr absl::Duration kMetricsConnectionWithin = absl::Seconds(5);
+// The memory of one connection; the line and the headers of a request must fit into half of it. The answer is not
+// counted.
+inline constexpr size_t kMetricsConnectionBytesMax = size_t{16} << 10;
+// How often the server looks for connections that are too old.
+inline constexpr absl::Duration kMetricsLooksEvery = absl::Milliseconds(500);
+// How long the server waits for a descriptor, when the process has none left, before it tries again.
+inline constexpr absl::Duration kMetricsStarvedPause = absl::Milliseconds(100);
+// How often the certificate file and the key file are read, to serve with new ones.
+inline constexpr absl::Duration kMetricsRereadsTlsEvery = absl::Seconds(5);
+// A page that was made for a scrape answers all scrapes of this time, so that the cost of scraping is bounded.
+inline constexpr absl::Duration kMetricsPageAgeMax = absl::Milliseconds(500);
+// Values of the label `mailbox`, and of `peer`, at once: some ten lines of the page each. All other mailboxes, or
+// peers, share the value "other".
+inline constexpr size_t kMetricsMailboxesMax = 100;
+inline constexpr size_t kMetricsPeersMax = 100;
+// A longer text becomes "other".
+inline constexpr size_t kMetricsLabelBytesMax = 200;
+
+}  // namespace understudy::limits
+
+#endif  // UNDERSTUDY_TRANSPORT_METRICS_METRICS_LIMITS_H_

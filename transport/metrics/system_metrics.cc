@@ -1,0 +1,252 @@
+#include "understudy/transport/metrics/system_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/inspection.h"
+#include "understudy/actors/thread_pool.h"
+#include "understudy/transport/node_status.h"
+
+namespace understudy::internal {
+namespace {
+
+constexpr MetricType kCounter = MetricType::kCounter;
+constexpr MetricType kGauge = MetricType::kGauge;
+
+struct EventLabel {
+  SupervisionEvent::Kind kind;
+  absl::string_view label;
+};
+using Kind = SupervisionEvent::Kind;
+constexpr std::array<EventLabel, SupervisionEvent::kKindMax> kEventLabels = {{
+    {Kind::kStarted, "started"},
+    {Kind::kIgnored, "ignored"},
+    {Kind::kStartFailed, "start_failed"},
+    {Kind::kExited, "exited"},
+    {Kind::kRestarting, "restarting"},
+    {Kind::kBackoff, "backoff"},
+    {Kind::kStopped, "stopped"},
+    {Kind::kGaveUp, "gave_up"},
+    {Kind::kShutdown, "shutdown"},
+    {Kind::kParked, "parked"},
+    {Kind::kHeld, "held"},
+}};
+
+struct OutcomeLabel {
+  Disposition disposition;
+  const char* label;
+};
+constexpr std::array<OutcomeLabel, kDispositionCount> kOutcomeLabels = {{
+    {Disposition::kHandled, "handled"},
+    {Disposition::kRejected, "rejected"},
+    {Disposition::kFailed, "failed"},
+    {Disposition::kExpired, "expired"},
+    {Disposition::kCancelled, "cancelled"},
+    {Disposition::kDropped, "dropped"},
+    {Disposition::kDeadLetter, "dead_letter"},
+    {Disposition::kForwarded, "forwarded"},
+}};
+
+void One(Exposition& out, absl::string_view name, MetricType type, absl::string_view help, int64_t value) {
+  out.Begin(name, type, help);
+  out.Sample(value);
+}
+
+}  // namespace
+
+SystemMetrics::SystemMetrics(ActorSystem& system, const Node* node)
+    : system_(system), node_(node), watch_(system.node(), [this](const SupervisionEvent& event) {
+        // relaxed: only the counts are read, each by itself.
+        events_[static_cast<size_t>(event.kind)].fetch_add(1, std::memory_order_relaxed);
+      }) {}
+
+int64_t SystemMetrics::Steady(absl::string_view key, const std::string& label, int64_t reading) {
+  return steady_[{std::string(key), label}].Next(reading);
+}
+
+void SystemMetrics::Write(Exposition& out, bool is_ready) {
+  out.Begin("understudy_node_info", kGauge, "1; the label tells the name of the system, and so of its node.");
+  out.Sample(1, {{"node", system_.name()}});
+  One(out, "understudy_ready", kGauge, "Whether /readyz answers 200.", is_ready ? 1 : 0);
+  WriteMessages(out);
+  WriteActors(out);
+  WriteSupervision(out);
+  WriteScheduler(out);
+  if (node_ == nullptr) return;
+  WriteNode(out);
+  WritePeers(out);
+}
+
+void SystemMetrics::WriteMessages(Exposition& out) {
+  std::map<std::string, MessageLedger> ledgers;
+  for (const MailboxLedger& total : MailboxTotals(system_)) {
+    ledgers[total.mailbox.empty() ? "none" : mailboxes_.Of(total.mailbox)] += total.messages;
+  }
+  out.Begin("understudy_messages_accepted_total", kCounter, "Messages that a mailbox has accepted.");
+  for (const auto& [mailbox, ledger] : ledgers) {
+    out.Sample(Steady("accepted", mailbox, ledger.accepted), {{"mailbox", mailbox}});
+  }
+  out.Begin("understudy_messages_total", kCounter, "Accepted messages by what became of them.");
+  for (const auto& [mailbox, ledger] : ledgers) {
+    for (const auto& [disposition, outcome] : kOutcomeLabels) {
+      out.Sample(Steady(outcome, mailbox, ledger.of(disposition)), {{"mailbox", mailbox}, {"outcome", outcome}});
+    }
+  }
+  out.Begin("understudy_messages_waiting", kGauge,
+            "Messages that wait in a mailbox, or in a handler that awaits something.");
+  for (const auto& [mailbox, ledger] : ledgers) {
+    out.Sample(std::max<int64_t>(0, ledger.waiting), {{"mailbox", mailbox}});
+  }
+  One(out, "understudy_messages_refused_total", kCounter, "Messages that no mailbox accepted.",
+      system_.Ledger().refused);
+}
+
+void SystemMetrics::WriteActors(Exposition& out) {
+  One(out, "understudy_actors", kGauge, "Actors that have not ended.", system_.live_actors());
+  One(out, "understudy_actors_fenced", kGauge, "Actors that were cut off because their handler does not return.",
+      system_.fenced_actors());
+  One(out, "understudy_dead_letters_total", kCounter, "Messages that reached no handler.", system_.dead_letters());
+  One(out, "understudy_late_replies_total", kCounter, "Replies that came when their asker no longer waited.",
+      system_.late_replies());
+  One(out, "understudy_call_cycles_total", kCounter,
+      "Circles of actors that waited for each other; 0 if the system does not look for them.", system_.call_cycles());
+}
+
+void SystemMetrics::WriteSupervision(Exposition& out) {
+  // relaxed: see the constructor.
+  const auto count = [this](Kind kind) { return events_[static_cast<size_t>(kind)].load(std::memory_order_relaxed); };
+  out.Begin("understudy_supervision_events_total", kCounter, "Events of all supervisors, by kind.");
+  for (const auto& [kind, label] : kEventLabels) out.Sample(count(kind), {{"event", label}});
+  One(out, "understudy_child_restarts_total", kCounter, "Restarts of children, at once or after a backoff.",
+      count(Kind::kRestarting) + count(Kind::kBackoff));
+  One(out, "understudy_supervision_give_ups_total", kCounter,
+      "Times that a supervisor gave up, or a pool gave up a child, because of too many restarts.",
+      count(Kind::kGaveUp));
+}
+
+void SystemMetrics::WriteScheduler(Exposition& out) {
+  int64_t parked = 0;
+  int64_t busy = 0;
+  int64_t stuck = 0;
+  int64_t waiting = 0;
+  int64_t steals = 0;
+  uint64_t entered = 0;
+  absl::Duration longest;
+  for (const WorkerInfo& worker : system_.executor().Workers()) {
+    (worker.is_taken_over ? stuck : worker.is_parked ? parked : busy) += 1;
+    waiting += worker.waiting_turns;
+    steals += worker.steals;
+    entered += worker.handlers_entered;
+    longest = std::max(longest, worker.running);
+  }
+  out.Begin("understudy_workers", kGauge, "Workers of the executor by state; a stuck one has lost its queue.");
+  out.Sample(busy, {{"state", "busy"}});
+  out.Sample(parked, {{"state", "parked"}});
+  out.Sample(stuck, {{"state", "stuck"}});
+  One(out, "understudy_run_queue_turns", kGauge, "Turns of actors that wait in the queues of the workers.", waiting);
+  One(out, "understudy_steals_total", kCounter, "Times that a worker took turns from another one.",
+      Steady("steals", "", steals));
+  One(out, "understudy_handlers_entered_total", kCounter, "Handlers, guards and other user code that workers began.",
+      Steady("entered", "", static_cast<int64_t>(entered)));
+  out.Begin("understudy_longest_running_handler_seconds", kGauge, "How long the slowest of the present handlers runs.");
+  out.Sample(absl::ToDoubleSeconds(longest));
+  const auto* const pool = dynamic_cast<const ThreadPool*>(&system_.executor());
+  if (pool == nullptr) return;
+  const ThreadPoolStats stats = pool->stats();
+  One(out, "understudy_own_threads", kGauge, "Threads of actors that have a thread of their own.", stats.own_threads);
+  One(out, "understudy_worker_takeovers_total", kCounter, "Workers that lost their queue to others.", stats.takeovers);
+  One(out, "understudy_workers_refused_total", kCounter, "Workers that could not be added in place of stuck ones.",
+      stats.workers_refused);
+  One(out, "understudy_long_handlers_total", kCounter, "Log lines that named a handler that ran long.",
+      stats.long_handlers);
+}
+
+void SystemMetrics::WriteNode(Exposition& out) {
+  const NodeCounters counters = node_->counters();
+  out.Begin("understudy_node_refusals_total", kCounter, "What the node refused of its peers, or they of it, by cause.");
+  out.Sample(counters.refused_tells, {{"cause", "tell_refused_by_peer"}});
+  out.Sample(counters.forbidden, {{"cause", "no_grant"}});
+  out.Sample(counters.late, {{"cause", "late"}});
+  out.Sample(counters.streams_refused, {{"cause", "stream"}});
+  out.Sample(counters.forged, {{"cause", "forged_pid"}});
+  out.Begin("understudy_node_callbacks_dropped_total", kCounter, "Calls that were dropped because user code was slow.");
+  out.Sample(counters.user_calls_dropped, {{"callback", "log_and_dead_letters"}});
+  out.Sample(counters.peer_events_dropped, {{"callback", "on_peer"}});
+}
+
+void SystemMetrics::WritePeers(Exposition& out) {
+  // The peers that share a label are added up.
+  struct Sums {
+    int64_t is_up = 0;
+    PeerStatus counts;
+  };
+  std::map<std::string, Sums> sums;
+  int64_t up = 0;
+  int64_t suspect = 0;
+  int64_t down = 0;
+  const std::vector<PeerStatus> peers = node_->Peers();
+  std::set<std::string> present;
+  for (const PeerStatus& peer : peers) present.insert(peer.node);
+  peers_.KeepOnly(present);
+  for (const PeerStatus& peer : peers) {
+    (!peer.is_live ? down : peer.is_up ? up : suspect) += 1;
+    Sums& sum = sums[peers_.Of(peer.node)];
+    sum.is_up += peer.is_live && peer.is_up ? 1 : 0;
+    sum.counts.ledger += peer.ledger;
+    sum.counts.bytes_waiting += peer.bytes_waiting;
+    sum.counts.credit_held.messages += peer.credit_held.messages;
+    sum.counts.credit_given.messages += peer.credit_given.messages;
+    for (const auto& [kind, count] : peer.refused_by_peer) sum.counts.refused_by_peer[kind] += count;
+    sum.counts.without_credit += peer.without_credit;
+    sum.counts.forbidden += peer.forbidden;
+  }
+  out.Begin("understudy_peers", kGauge, "Peers of the node by the state of their session.");
+  out.Sample(down, {{"state", "down"}});
+  out.Sample(suspect, {{"state", "suspect"}});
+  out.Sample(up, {{"state", "up"}});
+  const auto write = [&](absl::string_view name, MetricType type, absl::string_view help, auto value) {
+    out.Begin(name, type, help);
+    for (const auto& [peer, sum] : sums) out.Sample(value(sum), {{"peer", peer}});
+  };
+  write("understudy_peer_up", kGauge, "Peers of this name with a session that a stream carries: 0 or 1.",
+        [](const Sums& sum) { return sum.is_up; });
+  write("understudy_peer_unacknowledged_bytes", kGauge,
+        "Bytes that the session accepted and the peer did not acknowledge.",
+        [](const Sums& sum) { return sum.counts.bytes_waiting; });
+  write("understudy_peer_credit_held_messages", kGauge, "Room that the peer has granted to this node.",
+        [](const Sums& sum) { return sum.counts.credit_held.messages; });
+  write("understudy_peer_credit_given_messages", kGauge, "Room that this node has granted to the peer.",
+        [](const Sums& sum) { return sum.counts.credit_given.messages; });
+  write("understudy_peer_sends_without_credit_total", kCounter, "Sends that found no room at the peer.",
+        [](const Sums& sum) { return sum.counts.without_credit; });
+  write("understudy_peer_forbidden_signals_total", kCounter, "Signals of the peer that no grant allows.",
+        [](const Sums& sum) { return sum.counts.forbidden; });
+  write("understudy_peer_envelopes_accepted_total", kCounter, "Envelopes that a session with the peer has accepted.",
+        [](const Sums& sum) { return sum.counts.ledger.accepted; });
+  out.Begin("understudy_peer_envelopes_total", kCounter, "Envelopes to the peer by what became of them.");
+  for (const auto& [peer, sum] : sums) {
+    out.Sample(sum.counts.ledger.acknowledged, {{"peer", peer}, {"outcome", "acknowledged"}});
+    out.Sample(sum.counts.ledger.refused_by_peer, {{"peer", peer}, {"outcome", "refused_by_peer"}});
+    out.Sample(sum.counts.ledger.unconfirmed, {{"peer", peer}, {"outcome", "unconfirmed"}});
+  }
+  out.Begin("understudy_peer_refused_messages_total", kCounter, "Messages that the peer's system refused, by cause.");
+  for (const auto& [peer, sum] : sums) {
+    for (const auto& [kind, count] : sum.counts.refused_by_peer) {
+      out.Sample(count, {{"peer", peer}, {"cause", ErrorKindName(kind)}});
+    }
+  }
+}
+
+}  // namespace understudy::internal
