@@ -42,6 +42,7 @@
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/examples/auction/temp_folder.h"
 #include "understudy/examples/auction/terminal.h"
+#include "understudy/transport/metrics/metrics.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops.h"
 
@@ -65,6 +66,10 @@ ABSL_FLAG(
 
 ABSL_FLAG(std::string, ops, "",
           "The path of a Unix socket at which tools/understudy can ask the launcher's node while the demo runs.");
+
+ABSL_FLAG(std::string, metrics, "",
+          "The address, such as 127.0.0.1:9464, at which Prometheus can read the launcher's metrics while the demo "
+          "runs.");
 
 namespace auction {
 namespace {
@@ -223,6 +228,14 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
     if (!started.ok()) return Refuse(started.status());
     ops = *std::move(started);
   }
+  std::unique_ptr<understudy::Metrics> metrics;
+  if (const std::string address = absl::GetFlag(FLAGS_metrics); !address.empty()) {
+    absl::StatusOr<std::unique_ptr<understudy::Metrics>> started =
+        understudy::Metrics::Start(system, {.listen = address, .node = node->get()});
+    if (!started.ok()) return Refuse(started.status());
+    metrics = *std::move(started);
+    std::cout << "metrics: http://" << metrics->address() << "/metrics\n" << std::flush;
+  }
   running.Set(node->get());
 
   Terminal terminal;
@@ -233,7 +246,8 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                   .ledger_path = folder.File("ledger.db"),
                   .progress = [&terminal](absl::string_view line) { terminal.Line(line); },
                   .status = [&terminal](absl::string_view line) { terminal.Status(line); },
-                  .status_period = terminal.is_one() ? kStatusPeriod : kStatusPeriodOfFile};
+                  .status_period = terminal.is_one() ? kStatusPeriod : kStatusPeriodOfFile,
+                  .started = [&node] { (*node)->Ready(); }};
   DemoRun run(system, std::move(setup));
   DemoOutcome outcome = run.Run();
   running.Set(static_cast<understudy::Node*>(nullptr));  // waits for an interrupt, which removes the folder

@@ -175,6 +175,7 @@ absl::Status DemoRun::KillHouse() {
 absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   const auto started = system_.Ask(watch_[&RootWatch::started], WhenTreeStarted(), kStartPatience * (kHouses + 2));
   if (!started.ok()) return WaitingFor("the processes to start", started.status());
+  if (setup_.started != nullptr) setup_.started();
   absl::StatusOr<std::vector<NodeReport>> nodes = CallRoll(NodeNames());
   if (!nodes.ok()) return nodes.status();
   for (const NodeReport& node : *nodes) {

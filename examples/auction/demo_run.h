@@ -44,6 +44,8 @@ struct DemoSetup {
   // Called in each `status_period` with a line about the progress of the bidding, in a turn of an actor.
   std::function<void(absl::string_view)> status;
   absl::Duration status_period = absl::Seconds(1);
+  // Called once, when the tree has started.
+  std::function<void()> started;
 };
 
 struct DemoOutcome {

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -18,6 +20,8 @@
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/temp_folder.h"
 #include "understudy/tests/examples/auction/demo_process.h"
+#include "understudy/tests/transport/metrics/scrape.h"
+#include "understudy/tests/transport/metrics/strict_exposition.h"
 #include "understudy/tools/understudy/client.h"
 
 namespace auction {
@@ -166,6 +170,24 @@ TEST_F(DemoTest, AnOperatorCanLookIntoIt) {
   EXPECT_GE(demo.AwaitEnd(kPatience), 0);
 }
 
+TEST_F(DemoTest, MonitoringCanScrapeIt) {
+  DemoProcess demo({"--speed=30", "--metrics=127.0.0.1:0"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  const std::string output = demo.output();
+  const size_t begin = output.find("http://");
+  ASSERT_NE(begin, std::string::npos) << output;
+  const std::string address = output.substr(begin + 7, output.find("/metrics", begin) - begin - 7);
+  const absl::StatusOr<understudy::Series> page =
+      understudy::ParseExposition(understudy::Fetch(address, "/metrics").body);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->at("understudy_peer_up{peer=\"ledger\"}"), 1);
+  EXPECT_EQ(page->at("understudy_ready"), 1);
+  EXPECT_EQ(understudy::Fetch(address, "/readyz").status, 200);
+  EXPECT_EQ(understudy::Fetch(address, "/livez").body, "ok\n");
+  demo.Signal(SIGTERM);
+  EXPECT_GE(demo.AwaitEnd(kPatience), 0);
+}
+
 TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
   const std::vector<std::vector<std::string>> cases = {{"--speed=0"},
                                                        {"--kills=some"},
@@ -176,6 +198,7 @@ TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
                                                        {"--bids=/nonexistent"},
                                                        {"--results=/nonexistent/r"},
                                                        {"--ops=/nonexistent/ops"},
+                                                       {"--metrics=0.0.0.0:0"},
                                                        {"--keep=/dev/null"},
                                                        {"--keep=/nonexistent/kept"}};
   for (const auto& arguments : cases) {
