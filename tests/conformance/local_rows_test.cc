@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -313,8 +313,8 @@ TEST(SystemsTest, AHundredThatBeganAndEndedLeaveNoThreadAndNoDescriptorBehind) {
     }
   }
   // A thread that was joined may still be listed for a moment.
-  const absl::Time deadline = absl::Now() + absl::Minutes(1);
-  while (EntriesOf("/proc/self/task") > threads && absl::Now() < deadline) std::this_thread::yield();
+  const MonotonicTime deadline = Clock::Real().Now() + absl::Minutes(1);
+  while (EntriesOf("/proc/self/task") > threads && Clock::Real().Now() < deadline) std::this_thread::yield();
   EXPECT_LE(EntriesOf("/proc/self/task"), threads);
   EXPECT_LE(EntriesOf("/proc/self/fd"), descriptors);
 }

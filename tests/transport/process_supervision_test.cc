@@ -29,6 +29,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -244,12 +245,12 @@ class Slowness {
   void Measure() {
     constexpr absl::Duration kWork = absl::Milliseconds(1);
     do {
-      const absl::Time begin = absl::Now();
+      const MonotonicTime begin = Clock::Real().Now();
       poll(nullptr, 0, 9);
       const absl::Duration worked = absl::DurationFromTimespec(CpuTime());
       while (absl::DurationFromTimespec(CpuTime()) - worked < kWork) {
       }
-      taken_ += absl::Now() - begin;
+      taken_ += Clock::Real().Now() - begin;
       nominal_ += absl::Milliseconds(9) + kWork;
     } while (!stopping_.load());
   }
@@ -280,12 +281,12 @@ OrphansEnd KillTheTop() {
     if (!launcher.ok()) return end;
     for (Fifo& fifo : fifos) EXPECT_TRUE(fifo.WaitForLine()) << fifo.path();
     Slowness slowness;
-    const absl::Time killed = absl::Now();
+    const MonotonicTime killed = Clock::Real().Now();
     kill((*launcher)->os_pid(), SIGKILL);
     for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(fifos[i].WaitForEnd()) << fifos[i].path();
-    end.children = absl::Now() - killed;
+    end.children = Clock::Real().Now() - killed;
     for (size_t i = 3; i < 5; ++i) EXPECT_TRUE(fifos[i].WaitForEnd()) << fifos[i].path();
-    end.grandchildren = absl::Now() - killed;
+    end.grandchildren = Clock::Real().Now() - killed;
     const double slow = slowness.Stop();
     end.children /= slow;
     end.grandchildren /= slow;

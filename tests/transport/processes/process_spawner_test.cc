@@ -22,13 +22,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
@@ -252,10 +252,10 @@ TEST_F(ProcessSpawnerTest, OneThatIsSilentForLongerThanItMayIsKilled) {
   child.silent_within = absl::Seconds(2);
   Launch(child, story);
   EXPECT_EQ(story->WaitFor(1)[0], "started");
-  const absl::Time before = absl::Now();
+  const MonotonicTime before = Clock::Real().Now();
   Die(Find("echo/house-1"), EchoActor::kOnlyStop);
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
-  EXPECT_LT(absl::Now() - before, limits::kProcessChildSilence);
+  EXPECT_LT(Clock::Real().Now() - before, limits::kProcessChildSilence);
 }
 
 // Each speaks over the inherited connection only.
@@ -315,10 +315,10 @@ TEST_F(ProcessSpawnerTest, WhoIsLinkedToAnActorOfAKilledNodeIsToldNoConnectionWi
   const Ref<Linked> linked = system_.Spawn<Linked>(echo.pid(), told);
   ASSERT_TRUE(system_.AwaitStart(linked.pid(), kDeadline).ok());
   ASSERT_TRUE(system_.Ask(echo.say(), EchoActor::Text(), kDeadline).ok());
-  const absl::Time before = absl::Now();
+  const MonotonicTime before = Clock::Real().Now();
   Die(echo, -SIGKILL);
   EXPECT_THAT(told->WaitFor(1), ElementsAre("NoConnection"));
-  EXPECT_LT(absl::Now() - before, absl::Seconds(5));
+  EXPECT_LT(Clock::Real().Now() - before, absl::Seconds(5));
 }
 
 // Its proxy is down before: nobody waits for the process there.
