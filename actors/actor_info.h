@@ -70,8 +70,17 @@ struct ActorInfo {
   // The handlers that have begun and await something, the oldest first.
   std::vector<std::string> awaiting;
 
-  // In order of declaration; empty unless they were asked for.
-  std::vector<MailboxInfo> mailboxes;
+  // The rest is told by InspectActor only.
+
+  std::vector<MailboxInfo> mailboxes;  // in order of declaration
+  // The actors linked to this one, those that it monitors, and those that monitor it. Empty if is_complete is false. Of
+  // each kind the first limits::kTiesToldMax, and how many there are.
+  std::vector<Pid> links;
+  std::vector<Pid> monitors;
+  std::vector<Pid> monitored_by;
+  int64_t link_count = 0;
+  int64_t monitor_count = 0;
+  int64_t monitored_by_count = 0;
 };
 
 }  // namespace understudy

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
@@ -27,31 +27,35 @@ using internal::ActorCore;
 using internal::MailboxDeclaration;
 using internal::MailboxLayout;
 
-using Names = std::map<Pid, std::vector<std::string>>;
+enum class Detail { kLine, kWhole };
 
-enum class Mailboxes { kLeaveOut, kShow };
-
-// Reads the actors of one system, with the workers and names as they were when this object was made.
+// Reads the actors of one system, with the workers as they were when this object was made.
 class Reader {
  public:
-  explicit Reader(ActorSystem& system) : system_(system), workers_(system.executor().Workers()) {
-    for (NameRecord& record : system.registry().List("")) {
-      if (record.pid.node() == system.node()) names_[record.pid].push_back(std::move(record.name));
-    }
-  }
+  explicit Reader(ActorSystem& system) : system_(system), workers_(system.executor().Workers()) {}
 
-  // Returns nullopt if the cell's actor has ended or `query` leaves it out.
-  absl::optional<ActorInfo> Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Mailboxes mailboxes) const;
+  // Returns nullopt if the cell's actor has ended or `query` leaves it out. `detail`: what InspectActor tells, or
+  // ListActors.
+  absl::optional<ActorInfo> Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const;
+  // How long the actor has been in one handler, if that is limits::kNameHandlerAfter or longer; else zero.
+  absl::Duration StuckFor(ActorCell& cell) const;
 
  private:
   void ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info) const;
   // Reads what belongs to the actor's owner, and its state.
-  void ReadOwner(ActorCell& cell, uint64_t life, ActorInfo& info) const;
+  void ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo& info) const;
 
   ActorSystem& system_;
   const std::vector<WorkerInfo> workers_;
-  Names names_;
 };
+
+absl::Duration Reader::StuckFor(ActorCell& cell) const {
+  const Runnable* const turn = cell.owner();
+  for (const WorkerInfo& worker : workers_) {
+    if (worker.turn == turn && worker.running >= limits::kNameHandlerAfter) return worker.running;
+  }
+  return absl::ZeroDuration();
+}
 
 bool Matches(const ActorInfo& info, const ActorQuery& query) {
   if (query.state.has_value() && info.state != *query.state) return false;
@@ -79,16 +83,16 @@ int64_t Waiting(const internal::SystemCore& core, const ActorCell& cell, uint64_
   return std::max<int64_t>(waiting, 0);
 }
 
-absl::optional<ActorInfo> Reader::Read(ActorCell& cell, uint64_t life, const ActorQuery& query,
-                                       Mailboxes mailboxes) const {
+absl::optional<ActorInfo> Reader::Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const {
   ActorInfo info;
   info.pid = Pid::OfLife(life, cell.index());
   info.waiting = Waiting(system_.core(), cell, life);
   if (info.waiting < query.waiting_min) return absl::nullopt;
   if (!query.mailbox.empty() && !HasMailbox(cell, query.mailbox)) return absl::nullopt;
-  if (const auto names = names_.find(info.pid); names != names_.end()) info.names = names->second;
-  if (mailboxes == Mailboxes::kShow) ReadMailboxes(cell, life, info);
-  ReadOwner(cell, life, info);
+  if (query.state == ActorState::kStuck && StuckFor(cell) == absl::ZeroDuration()) return absl::nullopt;
+  info.names = system_.registry().NamesOf(info.pid);
+  if (detail == Detail::kWhole) ReadMailboxes(cell, life, info);
+  ReadOwner(cell, life, detail, info);
   if (!cell.IsAlive(life) || !Matches(info, query)) return absl::nullopt;
   return info;
 }
@@ -115,9 +119,13 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
   });
 }
 
-void Reader::ReadOwner(ActorCell& cell, uint64_t life, ActorInfo& info) const {
+void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo& info) const {
   auto* const core = static_cast<ActorCore*>(cell.owner());
-  if (cell.WhileIdle(system_.core(), life, [&] { core->Inspect(info); })) {
+  const auto inspect = [&] {
+    core->Inspect(info);
+    if (detail == Detail::kWhole) core->InspectTies(info);
+  };
+  if (cell.WhileIdle(system_.core(), life, inspect)) {
     info.state = info.awaiting.empty() ? ActorState::kIdle : ActorState::kAwaiting;
     return;
   }
@@ -127,7 +135,7 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, ActorInfo& info) const {
       core,
       [&] {
         if (!cell.IsAlive(life)) return false;
-        core->Inspect(info);
+        inspect();
         info.state = ActorState::kRunning;
         info.doing = std::string(core->occupation().HandlerName());
         return false;
@@ -193,7 +201,7 @@ ActorPage ListActors(ActorSystem& system, const ActorQuery& query) {
     }
     const uint64_t life = cell->life();
     if (life == 0) continue;
-    absl::optional<ActorInfo> info = reader.Read(*cell, life, query, Mailboxes::kLeaveOut);
+    absl::optional<ActorInfo> info = reader.Read(*cell, life, query, Detail::kLine);
     if (info.has_value()) page.actors.push_back(*std::move(info));
   }
   return page;
@@ -222,10 +230,48 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
   return totals;
 }
 
+std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count) {
+  struct Candidate {
+    absl::Duration stuck_for;
+    int64_t waiting = 0;
+    uint64_t life = 0;
+    ActorCell* cell = nullptr;
+  };
+  const auto is_above = [](const Candidate& a, const Candidate& b) {
+    return a.stuck_for != b.stuck_for ? a.stuck_for > b.stuck_for : a.waiting > b.waiting;
+  };
+  const size_t at_most = std::clamp(count, size_t{1}, limits::kActorsPerPageMax);
+  const Reader reader(system);
+  const internal::CellArena& cells = system.core().cells();
+  std::vector<Candidate> top;  // a heap with the lowest one in front
+  for (uint32_t index = 0;; ++index) {
+    ActorCell* const cell = cells.Find(index);
+    if (cell == nullptr) break;
+    const uint64_t life = cell->life();
+    if (life == 0) continue;
+    const Candidate found{reader.StuckFor(*cell), Waiting(system.core(), *cell, life), life, cell};
+    if (found.stuck_for == absl::ZeroDuration() && found.waiting == 0) continue;
+    if (top.size() == at_most) {
+      if (!is_above(found, top.front())) continue;
+      std::pop_heap(top.begin(), top.end(), is_above);
+      top.pop_back();
+    }
+    top.push_back(found);
+    std::push_heap(top.begin(), top.end(), is_above);
+  }
+  std::sort(top.begin(), top.end(), is_above);
+  std::vector<ActorInfo> actors;
+  for (const Candidate& one : top) {
+    absl::optional<ActorInfo> info = reader.Read(*one.cell, one.life, {}, Detail::kLine);
+    if (info.has_value()) actors.push_back(*std::move(info));
+  }
+  return actors;
+}
+
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor) {
   ActorCell* const cell = system.core().CellOf(actor);
   if (cell == nullptr || !cell->IsAlive(actor.life())) return absl::nullopt;
-  return Reader(system).Read(*cell, actor.life(), {}, Mailboxes::kShow);
+  return Reader(system).Read(*cell, actor.life(), {}, Detail::kWhole);
 }
 
 }  // namespace understudy

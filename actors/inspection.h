@@ -56,7 +56,14 @@ ActorPage ListActors(ActorSystem& system, const ActorQuery& query = {});
 // in proportion to the number of actors, and memory only to that of the names.
 std::vector<MailboxLedger> MailboxTotals(ActorSystem& system);
 
-// The actor with its mailboxes; nullopt if it has ended or is not an actor of this system.
+// The actors to look at first when something is slow: those that are stuck, the longest first, then those with the
+// most waiting messages; no others, and at most `count` of them, clamped like ActorQuery::at_most. Without their
+// mailboxes. One pass over the counters of all actors, which takes some tens of milliseconds for a million; only the
+// actors that are returned are read further.
+std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count);
+
+// The actor with its mailboxes, links and monitors; nullopt if it has ended or is not an actor of this system. Takes
+// as long in a large system as in a small one.
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor);
 
 }  // namespace understudy

@@ -65,6 +65,9 @@ inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
 // of cells, which takes some milliseconds, and then returns what it has found.
 inline constexpr size_t kActorsPerPageMax = 1000;
 inline constexpr uint64_t kActorsPerLookMax = 100'000;
+// Links, and as many monitors of each direction, in what InspectActor tells: more than a person reads. The actor cannot
+// begin a turn while they are copied.
+inline constexpr size_t kTiesToldMax = 100;
 // When a handler has run for this long, the log names it, and again each time it has run twice as long.
 inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
 // Workers that a pool adds in place of stuck ones: at most the first number plus the second for each worker that the

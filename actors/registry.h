@@ -16,6 +16,7 @@
 #ifndef UNDERSTUDY_ACTORS_REGISTRY_H_
 #define UNDERSTUDY_ACTORS_REGISTRY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -142,6 +143,11 @@ class Registry {
   virtual absl::optional<NameRecord> Find(absl::string_view name) = 0;
   // All names that begin with `prefix`, in order.
   virtual std::vector<NameRecord> List(absl::string_view prefix) = 0;
+  // The first `at_most` of List(prefix) whose names come after `after`. Costs as much as the records that it returns,
+  // however many names there are.
+  virtual std::vector<NameRecord> Page(absl::string_view prefix, absl::string_view after, size_t at_most) = 0;
+  // The names that `owner` has, in order.
+  virtual std::vector<std::string> NamesOf(Pid owner) = 0;
   // Calls `listener` for the present owner of `name`, if any, and for every later change,
   // until Unwatch. An empty name watches all names. Returns the number of the watch.
   virtual uint64_t Watch(absl::string_view name, Listener listener) = 0;

@@ -24,6 +24,7 @@ namespace {
 using internal::UnownedNames;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(UnownedNamesTest, ANameIsRememberedUntilAnotherHasItsSlot) {
   using internal::UnnamedError;
@@ -97,6 +98,33 @@ TEST_F(LocalRegistryTest, ANameBelongsToOneAndTheErrorSaysToWhom) {
   EXPECT_THAT(std::string(taken.message()), HasSubstr(first.ToString()));
   EXPECT_EQ(registry().Find("book")->pid, first);
   EXPECT_EQ(registry().Find("boo"), absl::nullopt);
+}
+
+TEST_F(LocalRegistryTest, APageHasTheNextNamesInOrderWhateverTheirBytes) {
+  for (const char* name : {"a/1", "a/2", "a/\xff", "a", "b"}) {
+    ASSERT_TRUE(registry().Insert(Record(name, NewPid(1))).ok());
+  }
+  const auto page = [&](absl::string_view prefix, absl::string_view after, size_t at_most) {
+    std::vector<std::string> names;
+    for (const NameRecord& record : registry().Page(prefix, after, at_most)) names.push_back(record.name);
+    return names;
+  };
+  EXPECT_THAT(page("", "", 2), ElementsAre("a", "a/1"));
+  EXPECT_THAT(page("", "a/1", 2), ElementsAre("a/2", "a/\xff"));
+  EXPECT_THAT(page("", "a/\xff", 2), ElementsAre("b"));
+  EXPECT_THAT(page("a/", "", 2), ElementsAre("a/1", "a/2"));
+  EXPECT_THAT(page("a/", "a/2", 9), ElementsAre("a/\xff"));
+  EXPECT_THAT(page("a/", "b", 9), IsEmpty());
+  EXPECT_THAT(page("a/", "\xff\xff", 9), IsEmpty());
+}
+
+TEST_F(LocalRegistryTest, TheNamesOfAnOwnerAreTold) {
+  for (const char* name : {"b", "a"}) ASSERT_TRUE(registry().Insert(Record(name, NewPid(1))).ok());
+  ASSERT_TRUE(registry().Insert(Record("c", NewPid(2))).ok());
+  EXPECT_THAT(registry().NamesOf(NewPid(1)), ElementsAre("a", "b"));
+  registry().Remove("a", NewPid(1));
+  EXPECT_THAT(registry().NamesOf(NewPid(1)), ElementsAre("b"));
+  EXPECT_THAT(registry().NamesOf(NewPid(3)), IsEmpty());
 }
 
 TEST_F(LocalRegistryTest, OnlyItsOwnerRemovesAName) {

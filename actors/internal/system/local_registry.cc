@@ -1,5 +1,7 @@
 #include "understudy/actors/internal/system/local_registry.h"
 
+#include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -193,12 +195,25 @@ absl::optional<NameRecord> LocalRegistry::Find(absl::string_view name) {
 }
 
 std::vector<NameRecord> LocalRegistry::List(absl::string_view prefix) {
+  return Page(prefix, /*after=*/"", std::numeric_limits<size_t>::max());
+}
+
+std::vector<NameRecord> LocalRegistry::Page(absl::string_view prefix, absl::string_view after, size_t at_most) {
   absl::MutexLock lock(&mu_);
   std::vector<NameRecord> records;
-  for (auto it = names_.lower_bound(prefix); it != names_.end() && absl::StartsWith(it->first, prefix); ++it) {
+  // No name is empty, so an empty `after` leaves none out.
+  auto it = after < prefix ? names_.lower_bound(prefix) : names_.upper_bound(after);
+  for (; it != names_.end() && records.size() < at_most && absl::StartsWith(it->first, prefix); ++it) {
     records.push_back(it->second);
   }
   return records;
+}
+
+std::vector<std::string> LocalRegistry::NamesOf(Pid owner) {
+  absl::MutexLock lock(&mu_);
+  const auto owned = by_owner_.find(owner);
+  if (owned == by_owner_.end()) return {};
+  return {owned->second.begin(), owned->second.end()};
 }
 
 uint64_t LocalRegistry::Watch(absl::string_view name, Listener listener) {

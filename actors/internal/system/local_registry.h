@@ -5,6 +5,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -32,6 +33,8 @@ class LocalRegistry final : public Registry {
   void RemoveAll(Pid owner, const ExitReason& reason) override;
   absl::optional<NameRecord> Find(absl::string_view name) override;
   std::vector<NameRecord> List(absl::string_view prefix) override;
+  std::vector<NameRecord> Page(absl::string_view prefix, absl::string_view after, size_t at_most) override;
+  std::vector<std::string> NamesOf(Pid owner) override;
   uint64_t Watch(absl::string_view name, Listener listener) override;
   void Unwatch(uint64_t watch) override;
   void Keep(const NameKeep& keep) override;

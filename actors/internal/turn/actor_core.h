@@ -88,6 +88,8 @@ class ActorCore final : public CellOwner {
   // Writes to `info` what the state of the owner says (actor_info.h). For the thread that holds the idle actor
   // (ActorCell::WhileIdle), or holds this actor's thread in user code.
   void Inspect(ActorInfo& info) const;
+  // Likewise, the links and monitors.
+  void InspectTies(ActorInfo& info) const;
   // CellOwner.
   void Fence(ExitReason reason) override;
   bool IsStarting() const override;

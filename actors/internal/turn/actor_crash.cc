@@ -152,6 +152,27 @@ void ActorCore::Inspect(ActorInfo& info) const {
   }
 }
 
+void ActorCore::InspectTies(ActorInfo& info) const {
+  if (parent_.is_linked()) info.links.push_back(parent());
+  if (rare_ != nullptr) {
+    const LinkTable& ties = rare_->links;
+    const std::vector<Pid> links = ties.Links(limits::kTiesToldMax - info.links.size());
+    info.links.insert(info.links.end(), links.begin(), links.end());
+    for (const auto& [id, target] : ties.monitored()) {
+      if (info.monitors.size() == limits::kTiesToldMax) break;
+      info.monitors.push_back(target);
+    }
+    for (const auto& [watcher, id] : ties.watchers()) {
+      if (info.monitored_by.size() == limits::kTiesToldMax) break;
+      info.monitored_by.push_back(watcher);
+    }
+    info.link_count = static_cast<int64_t>(ties.link_count());
+    info.monitor_count = static_cast<int64_t>(ties.monitor_count());
+    info.monitored_by_count = static_cast<int64_t>(ties.watchers().size());
+  }
+  if (parent_.is_linked()) ++info.link_count;
+}
+
 // Called by another thread, which has seized the worker while this actor's turn is in user code.
 std::string ActorCore::Describe() {
   return absl::StrCat(self().ToString(), " in the handler of ", occupation().HandlerName());

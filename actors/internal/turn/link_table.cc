@@ -1,5 +1,6 @@
 #include "understudy/actors/internal/turn/link_table.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -47,9 +48,10 @@ bool LinkTable::IsLinked(Pid peer) const {
   return it != links_.end() && it->second == 0;
 }
 
-std::vector<Pid> LinkTable::Links() const {
+std::vector<Pid> LinkTable::Links(size_t at_most) const {
   std::vector<Pid> peers;
   for (const auto& [peer, unlink] : links_) {
+    if (peers.size() == at_most) break;
     if (unlink == 0) peers.push_back(peer);
   }
   return peers;

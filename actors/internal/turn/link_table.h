@@ -39,8 +39,8 @@ class LinkTable {
   bool OnLinkExit(Pid peer);
 
   bool IsLinked(Pid peer) const;
-  // Peers to tell when this actor ends, in order of pid.
-  std::vector<Pid> Links() const;
+  // The first `at_most` of the peers to tell when this actor ends, in order of pid.
+  std::vector<Pid> Links(size_t at_most = SIZE_MAX) const;
 
   // A new id for a monitor, unique within this actor.
   uint64_t NewId() { return ++last_id_; }

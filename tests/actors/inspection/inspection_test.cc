@@ -1,6 +1,7 @@
 // What ListActors, InspectActor and Executor::Workers tell of a system (actors/inspection.h).
 #include "understudy/actors/inspection.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -258,6 +259,85 @@ TEST(InspectionTest, AQueryFiltersByTextByWaitingMessagesAndByState) {
   EXPECT_THAT(ListActors(system, {.state = ActorState::kStuck}).actors, IsEmpty());
 }
 
+TEST(InspectionTest, TopHasTheActorsWithTheMostWaitingMessagesAndNoOthers) {
+  TestSystem system;
+  std::vector<Ref<Shop>> shops;
+  for (int i = 0; i < 10; ++i) shops.push_back(system.Spawn<Shop>());
+  system.RunUntilIdle();
+  for (const auto& [shop, messages] : {std::pair(3, 2), std::pair(7, 5), std::pair(1, 9)}) {
+    for (int i = 0; i < messages; ++i) ASSERT_TRUE(shops[static_cast<size_t>(shop)][&Shop::item].Send(i).ok());
+  }
+  const auto pids = [&](size_t count) {
+    std::vector<Pid> found;
+    for (const ActorInfo& info : TopActors(system, count)) found.push_back(info.pid);
+    return found;
+  };
+  EXPECT_THAT(pids(10), ElementsAre(shops[1].pid(), shops[7].pid(), shops[3].pid()));
+  EXPECT_THAT(pids(2), ElementsAre(shops[1].pid(), shops[7].pid()));
+  const std::vector<ActorInfo> top = TopActors(system, 1);
+  ASSERT_THAT(top, SizeIs(1));
+  EXPECT_EQ(top[0].waiting, 9);
+  EXPECT_EQ(top[0].behavior, "shut");
+}
+
+// Is linked to a shop and monitors it twice.
+class Neighbour final : public Actor {
+ public:
+  Mailbox<"hear", int> hear{this};
+  explicit Neighbour(Ref<Shop> shop) : shop_(shop) {}
+  StartResult Start() override {
+    context().Link(shop_);
+    for (MonitorHandle& monitor : monitors_) monitor = context().Monitor(shop_, [](const Down&) {});
+    return quiet_;
+  }
+
+ private:
+  const Ref<Shop> shop_;
+  std::array<MonitorHandle, 2> monitors_;
+  Behavior quiet_{"quiet", On(hear, [](int) {})};
+};
+
+TEST(InspectionTest, AnActorIsToldWithItsLinksAndMonitorsBothWays) {
+  TestSystem system;
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  const auto neighbour = system.Spawn<Neighbour>(shop);
+  system.RunUntilIdle();
+  ActorInfo info = Inspect(system, neighbour.pid());
+  EXPECT_THAT(info.links, ElementsAre(shop.pid()));
+  EXPECT_THAT(info.monitors, ElementsAre(shop.pid(), shop.pid()));
+  EXPECT_THAT(info.monitored_by, IsEmpty());
+  EXPECT_EQ(info.link_count, 1);
+  EXPECT_EQ(info.monitor_count, 2);
+  info = Inspect(system, shop.pid());
+  EXPECT_THAT(info.links, ElementsAre(neighbour.pid()));
+  EXPECT_THAT(info.monitors, IsEmpty());
+  EXPECT_THAT(info.monitored_by, ElementsAre(neighbour.pid(), neighbour.pid()));
+  EXPECT_EQ(info.monitored_by_count, 2);
+}
+
+// Spawns shops, which are linked to it.
+class Street final : public Actor {
+ public:
+  Mailbox<"hear", int> hear{this};
+  StartResult Start() override {
+    for (int i = 0; i < 250; ++i) context().Spawn<Shop>();
+    return quiet_;
+  }
+
+ private:
+  Behavior quiet_{"quiet", On(hear, [](int) {})};
+};
+
+TEST(InspectionTest, OfManyLinksTheFirstAreToldWithTheirNumber) {
+  TestSystem system;
+  const auto street = system.Spawn<Street>();
+  system.RunUntilIdle();
+  const ActorInfo info = Inspect(system, street.pid());
+  EXPECT_THAT(info.links, SizeIs(limits::kTiesToldMax));
+  EXPECT_EQ(info.link_count, 250);
+  EXPECT_THAT(Inspect(system, info.links[0]).links, ElementsAre(street.pid()));
+}
+
 TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActorIsToldByItsCounters) {
   KeptLog log;
   absl::Notification begun;
@@ -293,6 +373,10 @@ TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActor
   EXPECT_TRUE(workers[0].is_taken_over);
   EXPECT_THAT(workers[0].doing, AllOf(HasSubstr(blocker.pid().ToString()), HasSubstr("block")));
   EXPECT_GE(workers[0].running, limits::kNameHandlerAfter);
+  const std::vector<ActorInfo> top = TopActors(system, 10);
+  ASSERT_THAT(top, SizeIs(2));
+  EXPECT_EQ(top[0].pid, blocker.pid()) << "stuck actors come before those with waiting messages";
+  EXPECT_EQ(top[1].pid, shop.pid());
   go_on.Notify();
 }
 
