@@ -84,8 +84,7 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
       const int number = static_cast<int>(operation);
       if (number >= 0 && number <= static_cast<int>(Operation::kStart)) continue;
       return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': ", number,
-                                                     " is not an Operation: expected 0 to ",
-                                                     static_cast<int>(Operation::kStart)));
+                                                     " is not an Operation: expected kExit, kLink, kKill or kStart"));
     }
     for (const std::string& pattern : entry.publish) {
       if (!pattern.empty() && pattern.size() <= limits::kNameBytesMax) continue;

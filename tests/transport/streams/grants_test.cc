@@ -124,9 +124,9 @@ TEST(Grants, ABadTableIsRefusedWithItsEntry) {
   EXPECT_THAT(error({{.node = "No Label"}}), HasSubstr("'No Label' is not a DNS label"));
   EXPECT_THAT(error({{.node = "a"}, {.node = "b"}, {.node = "a"}}), HasSubstr("grants of node 'a' are there twice"));
   EXPECT_EQ(error({{.node = "a", .operations = {static_cast<Operation>(5)}}}),
-            "grants of node 'a': 5 is not an Operation: expected 0 to 4");
+            "grants of node 'a': 5 is not an Operation: expected kExit, kLink, kKill or kStart");
   EXPECT_EQ(error({{.node = "a", .operations = {Operation::kExit, static_cast<Operation>(-1)}}}),
-            "grants of node 'a': -1 is not an Operation: expected 0 to 4");
+            "grants of node 'a': -1 is not an Operation: expected kExit, kLink, kKill or kStart");
   EXPECT_EQ(error({{.node = "a", .publish = {"*"}, .operations = {Operation::kPublish}}}),
             "grants of node 'a': operations has kPublish, which grants no name: expected the names in publish, such as "
             "auction/, auction/lot-1 or *");
