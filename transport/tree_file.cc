@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -20,8 +21,11 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "understudy/actors/printable_text.h"
 #include "understudy/proto/supervision_tree.pb.h"
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
@@ -45,9 +49,38 @@ constexpr int kNestingMax = 2 * limits::kTreeDepthMax + 10;
 constexpr absl::Duration kShortTime = absl::Nanoseconds(1);
 constexpr absl::Duration kLongTime = absl::Hours(1000000);
 
-// Error texts by line number (from 1; 0 if the line is not known). Errors of one line are in the order in which they
-// were found.
-using Faults = std::multimap<int, std::string>;
+// Errors that are told of one file.
+constexpr size_t kToldMax = 1000;
+
+struct Fault {
+  int column = 0;  // from 1; 0 if it is not known
+  std::string text;
+};
+// Errors by line number (from 1; 0 if the line is not known). Errors of one line are in the order in which they were
+// found.
+using Faults = std::multimap<int, Fault>;
+
+// The type that stands for that of an argument which this program does not know (LintTree). It has no fields.
+const Descriptor* UncheckedArgument() {
+  static const Descriptor* const type = [] {
+    google::protobuf::FileDescriptorProto file;
+    file.set_name("unchecked_argument");
+    file.add_message_type()->set_name("UncheckedArgument");
+    static auto* const pool = new google::protobuf::DescriptorPool;
+    return pool->BuildFile(file)->message_type(0);
+  }();
+  return type;
+}
+
+// Finds the types of arguments: those that this program has, and for others UncheckedArgument.
+class AnyType final : public google::protobuf::TextFormat::Finder {
+ public:
+  const Descriptor* FindAnyType(const google::protobuf::Message& message, const std::string& prefix,
+                                const std::string& name) const override {
+    const Descriptor* const known = Finder::FindAnyType(message, prefix, name);
+    return known == nullptr ? UncheckedArgument() : known;
+  }
+};
 
 // Collects the errors of the text parser. Warnings count as errors: the parser reports an unknown field as a warning
 // and goes on after it.
@@ -55,9 +88,11 @@ class ParserFaults final : public google::protobuf::io::ErrorCollector {
  public:
   explicit ParserFaults(Faults& faults) : faults_(faults) {}
   void AddError(int line, int column, const std::string& message) override {
-    faults_.emplace(line + 1, column < 0 ? message : absl::StrCat("column ", column + 1, ": ", message));
+    faults_.emplace(line + 1, Fault{std::max(column + 1, 0), message});
   }
-  void AddWarning(int line, int column, const std::string& message) override { AddError(line, column, message); }
+  void AddWarning(int line, int column, const std::string& message) override {
+    if (!absl::StrContains(message, "\"UncheckedArgument\"")) AddError(line, column, message);
+  }
 
  private:
   Faults& faults_;
@@ -116,8 +151,9 @@ class Lines {
 // Converts the parsed message to a spec, and collects errors of fields that cannot be converted.
 class Reader {
  public:
-  // `in_place` is put into the spec in place of a time that cannot be read.
-  Reader(const ActorFactories& factories, absl::Duration in_place) : factories_(factories), in_place_(in_place) {}
+  // `factories`: null if they are not known, and so not checked. `in_place` is put into the spec in place of a time
+  // that cannot be read.
+  Reader(const ActorFactories* factories, absl::Duration in_place) : factories_(factories), in_place_(in_place) {}
 
   SupervisorSpec Supervisor(const proto::SupervisionTree& in);
   // The errors so far, each with the path and name of the field.
@@ -135,7 +171,7 @@ class Reader {
     errors_.push_back({"", std::string(field), std::move(what), path_});
   }
 
-  const ActorFactories& factories_;
+  const ActorFactories* const factories_;
   const absl::Duration in_place_;
   Path path_;
   std::vector<SpecError> errors_;
@@ -246,8 +282,8 @@ void Reader::Pool(const proto::ChildPool& in, ChildSpec& child) {
   child.kind = ChildKind::kSupervisor;
   child.subtree = Subtree(std::move(tree));
   child.factory.emplace().name = in.factory();
-  if (in.factory().empty()) return;  // FindSpecErrors reports it
-  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.PoolStartOf(*child.factory);
+  if (in.factory().empty() || factories_ == nullptr) return;  // FindSpecErrors reports a missing name
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_->PoolStartOf(*child.factory);
   if (start.ok()) {
     child.start = *std::move(start);
   } else {
@@ -263,14 +299,14 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
     call.argument_type = url.substr(url.rfind('/') + 1);
     call.argument = in.argument().value();
   }
-  if (call.name.empty()) return;            // FindSpecErrors reports it
+  if (call.name.empty() || factories_ == nullptr) return;  // FindSpecErrors reports a missing name
   if (child.placement.has_value()) return;  // the factory is registered on the other node, which checks it
-  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.StartOf(call);
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_->StartOf(call);
   if (start.ok()) {
     child.start = *std::move(start);
   } else {
     // The error is of the argument if the factory exists but does not take it, else of the factory.
-    const bool is_argument = absl::IsInvalidArgument(start.status()) && !factories_.PoolStartOf(call).ok();
+    const bool is_argument = absl::IsInvalidArgument(start.status()) && !factories_->PoolStartOf(call).ok();
     Add(is_argument ? "actor.argument" : "actor.factory", std::string(start.status().message()));
   }
 }
@@ -305,23 +341,6 @@ void KeepCommon(std::vector<SpecError>& errors, const SupervisorSpec& other) {
   errors.erase(std::remove_if(errors.begin(), errors.end(), is_odd), errors.end());
 }
 
-// The number of bytes of the UTF-8 character at the beginning of `text`; 0 if it is not valid UTF-8 or is a control
-// character.
-size_t CharacterBytes(absl::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const size_t bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool is_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool is_no_character = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-  const bool is_control = first == 0xc2 && second < 0xa0;
-  return is_long || is_no_character || is_control ? 0 : bytes;
-}
-
 // Returns `text`, which may quote arbitrary bytes of the file, as one printable line. The middle of a long text is cut
 // out; its beginning names the place, and its end the error.
 std::string InOneLine(absl::string_view text) {
@@ -330,27 +349,16 @@ std::string InOneLine(absl::string_view text) {
     return absl::StrCat(InOneLine(text.substr(0, kEndMax)), " … (cut) … ",
                         InOneLine(text.substr(text.size() - kEndMax)));
   }
-  std::string line;
-  while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
-    if (bytes > 0) {
-      line.append(text.data(), bytes);
-    } else if (text[0] == '\n') {
-      line.append("\\n");
-    } else {
-      absl::StrAppend(&line, "\\x", absl::Hex(static_cast<unsigned char>(text[0]), absl::kZeroPad2));
-    }
-    text.remove_prefix(std::max<size_t>(bytes, 1));
-  }
-  return line;
+  return PrintableText(text, Backslashes::kKeep);
 }
 
 absl::Status StatusOf(absl::string_view file, const Faults& faults) {
-  constexpr size_t kToldMax = 1000;
   std::vector<std::string> lines;
-  for (const auto& [line, text] : faults) {
+  for (const auto& [line, fault] : faults) {
     if (lines.size() == kToldMax) break;
-    lines.push_back(absl::StrCat(file, ":", std::max(line, 1), ": ", InOneLine(text)));
+    lines.push_back(absl::StrCat(file, ":", std::max(line, 1), ": ",
+                                 fault.column == 0 ? "" : absl::StrCat("column ", fault.column, ": "),
+                                 InOneLine(fault.text)));
   }
   if (faults.size() == 1) return absl::InvalidArgumentError(absl::StrCat("error in ", lines[0]));
   return absl::InvalidArgumentError(absl::StrCat(faults.size(), " errors in ", file,
@@ -358,26 +366,21 @@ absl::Status StatusOf(absl::string_view file, const Faults& faults) {
                                                  absl::StrJoin(lines, "\n  ")));
 }
 
-}  // namespace
-
-absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_view file,
-                                         const ActorFactories& factories) {
-  if (text.size() > limits::kTreeFileBytesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(file, " has ", text.size(), " bytes; a tree has at most ", limits::kTreeFileBytesMax));
-  }
-  Faults faults;
+// Returns the tree in `text`, of no use if it adds to `faults`. `factories`: as Reader has them.
+SupervisorSpec Read(absl::string_view text, const ActorFactories* factories, Faults& faults) {
   ParserFaults parser_faults(faults);
   ParseInfoTree places;
   proto::SupervisionTree tree;
   google::protobuf::TextFormat::Parser parser;
+  const AnyType any_type;
+  if (factories == nullptr) parser.SetFinder(&any_type);
   parser.RecordErrorsTo(&parser_faults);
   parser.WriteLocationsTo(&places);
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kNestingMax);
   if (!parser.ParseFromString(std::string(text), &tree)) {
-    if (faults.empty()) faults.emplace(0, "the text cannot be parsed");
-    return StatusOf(file, faults);
+    if (faults.empty()) faults.emplace(0, Fault{0, "the text cannot be parsed"});
+    return SupervisorSpec();
   }
   Reader reader(factories, kShortTime);
   SupervisorSpec spec = reader.Supervisor(tree);
@@ -387,12 +390,17 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
   if (!errors.empty()) KeepCommon(found, Reader(factories, kLongTime).Supervisor(tree));
   for (SpecError& error : found) errors.push_back(std::move(error));
   const Lines lines(places);
-  for (const SpecError& error : errors) faults.emplace(lines.Of(error.path, error.field), error.ToString());
-  if (!faults.empty()) return StatusOf(file, faults);
+  for (const SpecError& error : errors) {
+    faults.emplace(lines.Of(error.path, error.field), Fault{0, error.ToString()});
+  }
   return spec;
 }
 
-absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories) {
+std::string TooLong(size_t bytes) {
+  return absl::StrCat(" has ", bytes, " bytes; a tree has at most ", limits::kTreeFileBytesMax);
+}
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
   // Reads one byte more than the limit, so that ParseTree sees that the file is too long.
@@ -400,7 +408,44 @@ absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const Actor
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) return absl::UnavailableError(absl::StrCat("cannot read ", path));
   text.resize(static_cast<size_t>(in.gcount()));
-  return ParseTree(text, path, factories);
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_view file,
+                                         const ActorFactories& factories) {
+  if (text.size() > limits::kTreeFileBytesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat(file, TooLong(text.size())));
+  }
+  Faults faults;
+  SupervisorSpec spec = Read(text, &factories, faults);
+  if (!faults.empty()) return StatusOf(file, faults);
+  return spec;
+}
+
+absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories) {
+  const absl::StatusOr<std::string> text = ReadText(path);
+  if (!text.ok()) return text.status();
+  return ParseTree(*text, path, factories);
+}
+
+std::vector<TreeFileError> LintTree(absl::string_view text) {
+  if (text.size() > limits::kTreeFileBytesMax) return {{.text = absl::StrCat("the file", TooLong(text.size()))}};
+  Faults faults;
+  (void)Read(text, /*factories=*/nullptr, faults);
+  std::vector<TreeFileError> errors;
+  for (const auto& [line, fault] : faults) {
+    if (errors.size() == kToldMax) break;
+    errors.push_back({.line = std::max(line, 1), .column = fault.column, .text = InOneLine(fault.text)});
+  }
+  return errors;
+}
+
+absl::StatusOr<std::vector<TreeFileError>> LintTreeFile(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadText(path);
+  if (!text.ok()) return text.status();
+  return LintTree(*text);
 }
 
 }  // namespace understudy

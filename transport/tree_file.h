@@ -16,6 +16,7 @@
 #define UNDERSTUDY_TRANSPORT_TREE_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,6 +38,22 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
 // Parses the tree in the file at `path`, with ParseTree's errors. NotFound,
 // PermissionDenied or another status of errno if the file cannot be opened.
 absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories);
+
+// One error in a tree's file.
+struct TreeFileError {
+  int line = 1;
+  int column = 0;  // 0: not known
+  std::string text;
+};
+
+// Checks the tree in `text` without the program that runs it: as ParseTree does, but neither the names of factories nor
+// their arguments, because only the program knows them. Returns the errors in the order of their lines (the first
+// thousand), with control characters and invalid UTF-8 escaped; none if the program's ParseTree can fail for a factory
+// only.
+std::vector<TreeFileError> LintTree(absl::string_view text);
+
+// LintTree for the file at `path`. A status: the file cannot be read, with the errors of ReadTreeFile.
+absl::StatusOr<std::vector<TreeFileError>> LintTreeFile(const std::string& path);
 
 // Returns the text from which ParseTree makes the same tree. Fields that have their
 // default values are left out. InvalidArgument names the children that are not made by
