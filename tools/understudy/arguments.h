@@ -13,7 +13,7 @@ namespace understudy::tool {
 struct Arguments {
   std::string command;
   std::vector<std::string> operands;  // as many as the command takes
-  std::string ops;                    // the socket's path
+  std::string ops;                    // the socket's path; empty for a command that asks no node
   bool help = false;
   bool json = false;
   bool watch = false;   // top
@@ -22,12 +22,16 @@ struct Arguments {
 };
 
 // Parses `words`, the command line without the program's name. `environment` is the value of UNDERSTUDY_OPS, which
-// names the socket if --ops does not. InvalidArgument says which word is wrong and which would be right. If help is
-// asked for, the rest of the command line is not checked.
+// names the socket if --ops does not. Words after "--" are operands, whatever they begin with. InvalidArgument says
+// which word is wrong and which would be right. If help is asked for, only the command's name is checked, and `command`
+// is empty for the program's own help.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, absl::string_view environment);
 
 // The help of that command, or of the program if `command` is empty or unknown.
 std::string HelpText(absl::string_view command);
+
+// A script that completes command lines of understudy in bash.
+std::string BashCompletion();
 
 }  // namespace understudy::tool
 

@@ -1,14 +1,18 @@
 #include "understudy/tools/understudy/client.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
-#include <google/protobuf/util/json_util.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +28,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "understudy/actors/printable_text.h"
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
+#include "understudy/tools/understudy/arguments.h"
 #include "understudy/tools/understudy/tables.h"
 
 namespace understudy::tool {
@@ -35,7 +42,7 @@ namespace {
 
 constexpr std::chrono::seconds kAnswersWithin{10};
 constexpr absl::Duration kWatchPeriod = absl::Seconds(1);
-constexpr size_t kTopActors = 20;
+constexpr uint32_t kTopActors = 20;
 constexpr uint32_t kActorsPerPage = 1000;
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
@@ -43,21 +50,60 @@ absl::Status ToAbsl(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-void WriteJson(const google::protobuf::Message& message, std::ostream& out) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
-  out << json << "\n";
+// Makes the texts in `message` printable. Those of this repository's service are; another process may listen on the
+// socket.
+void MakePrintable(google::protobuf::Message& message) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        MakePrintable(field->is_repeated() ? *reflection.MutableRepeatedMessage(&message, field, i)
+                                           : *reflection.MutableMessage(&message, field));
+      } else if (field->type() == FieldDescriptor::TYPE_STRING) {
+        if (field->is_repeated()) {
+          const std::string text = reflection.GetRepeatedString(message, field, i);
+          reflection.SetRepeatedString(&message, field, i, PrintableText(text, Backslashes::kKeep));
+        } else {
+          const std::string text = reflection.GetString(message, field);
+          reflection.SetString(&message, field, PrintableText(text, Backslashes::kKeep));
+        }
+      }
+    }
+  }
+}
+
+// What is wrong with the socket, as far as the file system says.
+absl::Status CheckSocket(const std::string& path) {
+  struct stat file;
+  const std::string shown = PrintableText(path, Backslashes::kKeep);
+  if (stat(path.c_str(), &file) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot reach the node's socket ", shown));
+  }
+  if (!S_ISSOCK(file.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(shown, " is not a socket: expected the path that the node's OpsOptions::listen has"));
+  }
+  if (file.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat("the node of ", shown, " runs as user ", file.st_uid,
+                                                    ": expected to be run by that user, not by user ", geteuid()));
+  }
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("the path ", shown, " has ", path.size(),
+                                                   " bytes: expected at most ", sizeof(sockaddr_un::sun_path) - 1));
+  }
+  return absl::OkStatus();
 }
 
 class Client {
  public:
-  Client(const Arguments& arguments, std::istream& in, std::ostream& out)
+  Client(const Arguments& arguments, const Terminal& terminal)
       : arguments_(arguments),
-        in_(in),
-        out_(out),
+        terminal_(terminal),
+        out_(terminal.out),
         stub_(proto::Ops::NewStub(
             grpc::CreateChannel(absl::StrCat("unix:", arguments.ops), grpc::InsecureChannelCredentials()))) {}
 
@@ -73,8 +119,9 @@ class Client {
     context.set_deadline(std::chrono::system_clock::now() + kAnswersWithin);
     Reply reply;
     const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
-    if (status.ok()) return reply;
-    return ToAbsl(status);
+    if (!status.ok()) return ToAbsl(status);
+    MakePrintable(reply);
+    return reply;
   }
   // Asks, and writes the reply as JSON or as `format` makes it.
   template <class Request, class Reply>
@@ -82,7 +129,7 @@ class Client {
     const absl::StatusOr<Reply> reply = Ask(method, request);
     if (!reply.ok()) return reply.status();
     if (arguments_.json) {
-      WriteJson(*reply, out_);
+      out_ << FormatJson(*reply);
     } else {
       out_ << format(*reply);
     }
@@ -99,12 +146,18 @@ class Client {
   absl::Status Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*method)(
       grpc::ClientContext*, const proto::FollowRequest&));
   absl::Status Act(proto::Action action);
+  // Asks the user whether to do what `request` says, and puts the pid of its actor into it, so that the actor that the
+  // question names is meant also if another one has the name by then.
+  absl::Status Confirm(proto::ActRequest& request);
+  // A request has only UTF-8, and a name that is not stands there as a reply has it.
   std::string Operand(size_t place) const {
-    return place < arguments_.operands.size() ? arguments_.operands[place] : std::string();
+    if (place >= arguments_.operands.size()) return "";
+    const std::string& operand = arguments_.operands[place];
+    return PrintableText(operand, Backslashes::kKeep) == operand ? operand : PrintableText(operand);
   }
 
   const Arguments& arguments_;
-  std::istream& in_;
+  const Terminal& terminal_;
   std::ostream& out_;
   const std::unique_ptr<proto::Ops::Stub> stub_;
 };
@@ -126,7 +179,7 @@ void Client::Write(const std::vector<proto::ActorDetails>& actors) {
     out_ << FormatActors(actors);
     return;
   }
-  for (const proto::ActorDetails& actor : actors) WriteJson(actor, out_);
+  for (const proto::ActorDetails& actor : actors) out_ << FormatJson(actor);
 }
 
 absl::Status Client::Ps() {
@@ -140,20 +193,13 @@ absl::Status Client::Ps() {
 absl::Status Client::Top() {
   const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
   if (!node.ok()) return node.status();
-  proto::ListActorsRequest with_mail;
-  with_mail.set_waiting_min(1);
-  absl::StatusOr<std::vector<proto::ActorDetails>> actors = Actors(std::move(with_mail));
-  if (!actors.ok()) return actors.status();
-  proto::ListActorsRequest stuck;
-  stuck.set_state(proto::STUCK);
-  const absl::StatusOr<std::vector<proto::ActorDetails>> stuck_actors = Actors(std::move(stuck));
-  if (!stuck_actors.ok()) return stuck_actors.status();
-  for (const proto::ActorDetails& actor : *stuck_actors) {
-    if (actor.waiting() == 0) actors->push_back(actor);  // the others are there already
-  }
+  proto::TopActorsRequest request;
+  request.set_at_most(kTopActors);
+  const absl::StatusOr<proto::ListActorsReply> top = Ask(&proto::Ops::Stub::TopActors, request);
+  if (!top.ok()) return top.status();
   if (arguments_.watch) out_ << kClearScreen;
   if (!arguments_.json) out_ << FormatNode(*node) << "\n";
-  Write(TopActors(*std::move(actors), kTopActors));
+  Write({top->actors().begin(), top->actors().end()});
   out_.flush();
   return absl::OkStatus();
 }
@@ -176,11 +222,12 @@ absl::Status Client::Names() {
     const absl::StatusOr<proto::ListNamesReply> page = Ask(&proto::Ops::Stub::ListNames, request);
     if (!page.ok()) return page.status();
     all.mutable_names()->MergeFrom(page->names());
-    has_more = page->has_more() && page->names_size() > 0;
-    if (has_more) request.set_after(page->names(page->names_size() - 1).name());
+    has_more = page->has_more();
+    if (has_more && page->next().empty()) return absl::InternalError("the node does not say where its names go on");
+    request.set_page(page->next());
   }
   if (arguments_.json) {
-    WriteJson(all, out_);
+    out_ << FormatJson(all);
   } else {
     out_ << FormatNames(all);
   }
@@ -195,15 +242,46 @@ absl::Status Client::Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::O
   request.set_kept_only(!arguments_.follow);
   const std::unique_ptr<grpc::ClientReader<Entry>> entries = ((*stub_).*method)(&context, request);
   Entry entry;
-  while (entries->Read(&entry)) {
+  bool entry_has_come = false;
+  while (out_.good() && entries->Read(&entry)) {
+    entry_has_come = true;
+    MakePrintable(entry);
     if (arguments_.json) {
-      WriteJson(entry, out_);
+      out_ << FormatJson(entry);
     } else {
       out_ << FormatEntry(entry, absl::LocalTimeZone());
     }
     out_.flush();
   }
-  return ToAbsl(entries->Finish());
+  if (!out_.good()) return absl::OkStatus();  // main says so
+  absl::Status ended = ToAbsl(entries->Finish());
+  if (!entry_has_come || !absl::IsUnavailable(ended)) return ended;
+  return absl::CancelledError("the node has ended the connection");
+}
+
+absl::Status Client::Confirm(proto::ActRequest& request) {
+  const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
+  if (!node.ok()) return node.status();
+  std::string what;
+  if (request.action() == proto::DRAIN) {
+    what = absl::StrCat("drain node ", node->name(), ", process ", node->pid());
+  } else {
+    proto::GetActorRequest actor;
+    actor.set_actor(request.actor());
+    const absl::StatusOr<proto::ActorDetails> found = Ask(&proto::Ops::Stub::GetActor, actor);
+    if (!found.ok()) return found.status();
+    const bool is_pid = request.actor() == found->pid() || absl::StrCat("<", request.actor(), ">") == found->pid();
+    const std::string name = is_pid ? absl::StrJoin(found->names(), ", ") : Operand(0);
+    what = absl::StrCat(arguments_.command, request.action() == proto::RESTART ? " child '" : "", Operand(1),
+                        request.action() == proto::RESTART ? "' of " : " ", found->pid(),
+                        name.empty() ? "" : absl::StrCat(" (", name, ")"), " on node ", node->name());
+    request.set_actor(found->pid());
+  }
+  terminal_.prompt << what << "? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(terminal_.in, answer);
+  if (answer == "y" || answer == "yes") return absl::OkStatus();
+  return absl::CancelledError("nothing was done: the answer was not y");
 }
 
 absl::Status Client::Act(proto::Action action) {
@@ -212,19 +290,12 @@ absl::Status Client::Act(proto::Action action) {
   request.set_actor(Operand(0));
   request.set_child(Operand(1));
   if (!arguments_.yes) {
-    const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
-    if (!node.ok()) return node.status();
-    std::string what = absl::StrCat(arguments_.command, action == proto::DRAIN ? "" : " ", Operand(0));
-    if (action == proto::RESTART) absl::StrAppend(&what, " ", Operand(1));
-    out_ << what << " on node " << node->name() << "? [y/N] " << std::flush;
-    std::string answer;
-    std::getline(in_, answer);
-    if (answer != "y" && answer != "yes") return absl::CancelledError("nothing was done");
+    if (absl::Status confirmed = Confirm(request); !confirmed.ok()) return confirmed;
   }
   const absl::StatusOr<proto::ActReply> reply = Ask(&proto::Ops::Stub::Act, request);
   if (!reply.ok()) return reply.status();
   if (arguments_.json) {
-    WriteJson(*reply, out_);
+    out_ << FormatJson(*reply);
   } else {
     out_ << reply->done() << "\n";
   }
@@ -256,10 +327,19 @@ absl::Status Client::Run() {
 
 }  // namespace
 
-absl::Status RunCommand(const Arguments& arguments, std::istream& in, std::ostream& out) {
-  absl::Status status = Client(arguments, in, out).Run();
-  if (!absl::IsUnavailable(status)) return status;
-  return absl::UnavailableError(absl::StrCat("no node answers on ", arguments.ops, ": ", status.message()));
+absl::Status RunCommand(const Arguments& arguments, const Terminal& terminal) {
+  if (absl::Status reachable = CheckSocket(arguments.ops); !reachable.ok()) return reachable;
+  const absl::Status status = Client(arguments, terminal).Run();
+  const std::string said = PrintableText(status.message(), Backslashes::kKeep);
+  const std::string socket = PrintableText(arguments.ops, Backslashes::kKeep);
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(absl::StrCat("no node answers on ", socket, ": ", said));
+  }
+  if (absl::IsDeadlineExceeded(status)) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the node of ", socket, " has not answered within ", kAnswersWithin.count(), "s"));
+  }
+  return absl::Status(status.code(), said);
 }
 
 }  // namespace understudy::tool

@@ -11,10 +11,18 @@
 
 namespace understudy::tool {
 
-// Runs the command of `arguments`, which ParseArguments returned, and writes the node's answer to `out`. Before an
-// action, unless arguments.yes is set, writes a question to `out` and reads the user's answer from `in`. Errors: those
-// of the service; Unavailable: no node listens on the socket; Cancelled: the user's answer was not yes.
-absl::Status RunCommand(const Arguments& arguments, std::istream& in, std::ostream& out);
+// The streams that a command uses: answers go to `out`, questions to `prompt`.
+struct Terminal {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& prompt;
+};
+
+// Runs the command of `arguments`, which ParseArguments returned and which asks a node, and writes the node's answer.
+// What is written is printable, whatever the node says. Before an action, unless arguments.yes is set, writes a
+// question and reads the user's answer. Errors, with printable texts: those of the service; NotFound: there is no
+// socket; Unavailable: no node answers on it; Cancelled: the user's answer was not yes.
+absl::Status RunCommand(const Arguments& arguments, const Terminal& terminal);
 
 }  // namespace understudy::tool
 

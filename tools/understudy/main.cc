@@ -8,11 +8,36 @@
 #include "absl/status/statusor.h"
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/tools/understudy/client.h"
+#include "understudy/tools/understudy/lint.h"
+
+namespace {
+
+using understudy::tool::Arguments;
+
+// `bazel run` changes the working directory, and tells the user's in a variable.
+void MakeUserPath(std::string& path) {
+  const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || path.empty() || path[0] == '/') return;
+  path = std::string(folder) + "/" + path;
+}
+
+absl::Status Run(const Arguments& arguments) {
+  if (arguments.command == "lint") return understudy::tool::RunLint(arguments, std::cout);
+  if (arguments.command != "completion") {
+    return understudy::tool::RunCommand(arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr});
+  }
+  if (arguments.operands[0] != "bash") {
+    return absl::InvalidArgumentError("there is no completion for that shell: expected bash");
+  }
+  std::cout << understudy::tool::BashCompletion();
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  using understudy::tool::Arguments;
   const char* const environment = std::getenv("UNDERSTUDY_OPS");
-  const absl::StatusOr<Arguments> arguments = understudy::tool::ParseArguments(
+  absl::StatusOr<Arguments> arguments = understudy::tool::ParseArguments(
       std::vector<std::string>(argv + 1, argv + argc), environment == nullptr ? "" : environment);
   if (!arguments.ok()) {
     std::cerr << "understudy: " << arguments.status().message() << "\n";
@@ -22,9 +47,14 @@ int main(int argc, char** argv) {
     std::cout << understudy::tool::HelpText(arguments->command);
     return 0;
   }
-  const absl::Status done = understudy::tool::RunCommand(*arguments, std::cin, std::cout);
-  if (done.ok()) return 0;
+  MakeUserPath(arguments->ops);
+  if (arguments->command == "lint") MakeUserPath(arguments->operands[0]);
+  const absl::Status done = Run(*arguments);
   std::cout.flush();
-  std::cerr << "understudy: " << done.message() << "\n";
-  return 1;
+  if (!done.ok()) {
+    std::cerr << "understudy: " << done.message() << "\n";
+  } else if (!std::cout) {
+    std::cerr << "understudy: cannot write to standard output\n";
+  }
+  return done.ok() && std::cout ? 0 : 1;
 }

@@ -1,5 +1,8 @@
 #include "understudy/tools/understudy/tables.h"
 
+#include <google/protobuf/repeated_field.h>
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -89,6 +92,12 @@ std::string DoingText(const proto::ActorDetails& actor) {
   return absl::StrJoin(actor.awaiting(), ", ");
 }
 
+// The pids, and how many more there are.
+std::string PidsText(const google::protobuf::RepeatedPtrField<std::string>& pids, int64_t count) {
+  const int64_t more = count - pids.size();
+  return absl::StrCat(absl::StrJoin(pids, " "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 std::string YesNo(bool yes) { return yes ? "yes" : "no"; }
 
 std::string TimeText(int64_t unix_nanos, absl::TimeZone zone) {
@@ -99,10 +108,13 @@ std::string LostText(uint64_t lost) { return lost == 0 ? "" : absl::StrCat("(", 
 
 class TreeText {
  public:
+  static constexpr size_t kDepthMax = 100;  // limits::kTreeDepthMax; more is not a node's
+
   explicit TreeText(const proto::GetTreeReply& tree) {
     for (const proto::SupervisorDetails& supervisor : tree.supervisors()) by_pid_[supervisor.pid()] = &supervisor;
+    const std::map<std::string, const proto::SupervisorDetails*> all = by_pid_;
     for (const proto::SupervisorDetails& supervisor : tree.supervisors()) {
-      if (by_pid_.contains(supervisor.parent())) continue;
+      if (all.contains(supervisor.parent())) continue;
       table_.Add({absl::StrJoin(supervisor.names(), ", ") + (supervisor.names().empty() ? "supervisor" : ""), "", "",
                   "", supervisor.pid(), ""});
       AddChildren(supervisor, 1);
@@ -119,7 +131,10 @@ class TreeText {
       table_.Add({indent + child.id(), child.state(), child.kind(), child.restart(), child.pid(),
                   absl::StrCat(child.restarts())});
       const auto below = by_pid_.find(child.pid());
-      if (below != by_pid_.end() && depth < by_pid_.size()) AddChildren(*below->second, depth + 1);
+      if (below == by_pid_.end() || depth == kDepthMax) continue;
+      const proto::SupervisorDetails& inner = *below->second;
+      by_pid_.erase(below);  // each is shown once, also if the listener says that they are below one another
+      AddChildren(inner, depth + 1);
     }
     if (supervisor.has_more()) table_.Add({absl::StrCat(indent, "(more children)"), "", "", "", "", ""});
   }
@@ -129,6 +144,15 @@ class TreeText {
 };
 
 }  // namespace
+
+std::string FormatJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  (void)google::protobuf::util::MessageToJsonString(message, &json, options);
+  return json + "\n";
+}
 
 std::string FormatNode(const proto::NodeDetails& node) {
   std::vector<std::string> actions;
@@ -166,6 +190,9 @@ std::string FormatActor(const proto::ActorDetails& actor) {
   line("label", actor.label());
   line("class", actor.class_name());
   line("parent", actor.parent());
+  line("links", PidsText(actor.links(), actor.link_count()));
+  line("monitors", PidsText(actor.monitors(), actor.monitor_count()));
+  line("monitored by", PidsText(actor.monitored_by(), actor.monitored_by_count()));
   line("behavior", actor.behavior());
   if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
   if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
@@ -221,7 +248,8 @@ std::string FormatWorkers(const proto::ListWorkersReply& workers) {
 }
 
 std::string FormatTree(const proto::GetTreeReply& tree) {
-  return tree.supervisors().empty() ? "no supervisors\n" : TreeText(tree).Text();
+  if (tree.supervisors().empty()) return "no supervisors\n";
+  return absl::StrCat(TreeText(tree).Text(), tree.has_more() ? "(more supervisors)\n" : "");
 }
 
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone) {
@@ -235,17 +263,6 @@ std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone) {
                       entry.child().empty() ? "" : absl::StrCat("child '", entry.child(), "' "),
                       entry.pid().empty() ? "" : absl::StrCat(entry.pid(), " "), entry.kind(),
                       entry.reason().empty() ? "" : absl::StrCat(": ", entry.reason()), "\n");
-}
-
-std::vector<proto::ActorDetails> TopActors(std::vector<proto::ActorDetails> actors, size_t count) {
-  const auto rank = [](const proto::ActorDetails& actor) {
-    return std::make_tuple(actor.state() == proto::STUCK, actor.waiting(), actor.doing_for_nanos());
-  };
-  std::sort(actors.begin(), actors.end(), [&](const proto::ActorDetails& a, const proto::ActorDetails& b) {
-    return rank(a) != rank(b) ? rank(a) > rank(b) : a.pid() < b.pid();
-  });
-  if (actors.size() > count) actors.resize(count);
-  return actors;
 }
 
 }  // namespace understudy::tool

@@ -2,6 +2,8 @@
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_TABLES_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_TABLES_H_
 
+#include <google/protobuf/message.h>
+
 #include <string>
 #include <vector>
 
@@ -9,6 +11,9 @@
 #include "understudy/proto/ops.pb.h"
 
 namespace understudy::tool {
+
+// One line of JSON, with the fields' names in ops.proto.
+std::string FormatJson(const google::protobuf::Message& message);
 
 std::string FormatNode(const proto::NodeDetails& node);
 // `actors` in their order.
@@ -21,10 +26,6 @@ std::string FormatTree(const proto::GetTreeReply& tree);
 // The entry in one line, after a line with the number of lost entries if there are any.
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone);
-
-// Returns the first `count` of `actors` in the order of `top`: stuck actors, then the actors with the most waiting
-// messages.
-std::vector<proto::ActorDetails> TopActors(std::vector<proto::ActorDetails> actors, size_t count);
 
 }  // namespace understudy::tool
 

@@ -9,10 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/dead_letter.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/supervision_event.h"
@@ -30,17 +32,17 @@ namespace {
 using internal::KeptEntries;
 using internal::OpsFeed;
 using internal::OpsMethods;
-using internal::PrintableUtf8;
+using internal::ShownText;
 using internal::TextOf;
 
 proto::DeadLetterEntry ToEntry(const DeadLetter& letter) {
   proto::DeadLetterEntry entry;
   entry.set_time_unix_nanos(absl::GetCurrentTimeNanos());
-  entry.set_why(PrintableUtf8(letter.why.ToString(absl::StatusToStringMode::kWithNoExtraData)));
+  entry.set_why(ShownText(letter.why.ToString(absl::StatusToStringMode::kWithNoExtraData)));
   entry.set_from(TextOf(letter.from));
-  entry.set_to(letter.to.ToString());
-  entry.set_mailbox(PrintableUtf8(letter.mailbox));
-  entry.set_type(PrintableUtf8(letter.type));
+  entry.set_to(TextOf(letter.to));
+  entry.set_mailbox(ShownText(letter.mailbox));
+  entry.set_type(ShownText(letter.type));
   entry.set_bytes(letter.bytes);
   return entry;
 }
@@ -48,13 +50,13 @@ proto::DeadLetterEntry ToEntry(const DeadLetter& letter) {
 proto::EventEntry ToEntry(const SupervisionEvent& event) {
   proto::EventEntry entry;
   entry.set_time_unix_nanos(absl::GetCurrentTimeNanos());
-  entry.set_supervisor(event.supervisor.ToString());
+  entry.set_supervisor(TextOf(event.supervisor));
   entry.set_kind(std::string(SupervisionEventName(event.kind)));
-  entry.set_child(PrintableUtf8(event.child));
+  entry.set_child(ShownText(event.child));
   entry.set_pid(TextOf(event.pid));
   using Kind = SupervisionEvent::Kind;
   if (event.kind != Kind::kStarted && event.kind != Kind::kIgnored) {
-    entry.set_reason(PrintableUtf8(event.reason.ToString()));
+    entry.set_reason(ShownText(event.reason.ToString()));
   }
   entry.set_restarts(event.restarts);
   return entry;
@@ -118,7 +120,8 @@ class Ops::Parts {
   Parts& operator=(const Parts&) = delete;
 
   absl::Status Serve(const std::string& path) {
-    absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(path, Methods());
+    absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(
+        path, Methods(), [this](absl::string_view what) { system_.log().Write(LogSeverity::kWarning, what); });
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -135,6 +138,8 @@ class Ops::Parts {
     AddUnary<proto::ListPeersRequest>(methods, "ListPeers", [this](const auto&) { return internal::ReadPeers(node_); });
     AddUnary<proto::ListActorsRequest>(methods, "ListActors",
                                        [this](const auto& request) { return internal::ReadActors(system_, request); });
+    AddUnary<proto::TopActorsRequest>(
+        methods, "TopActors", [this](const auto& request) { return internal::ReadTopActors(system_, request); });
     AddUnary<proto::GetActorRequest>(methods, "GetActor",
                                      [this](const auto& request) { return internal::ReadActor(system_, request); });
     AddUnary<proto::ListNamesRequest>(methods, "ListNames",

@@ -2,16 +2,21 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
-#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/inspection.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/printable_text.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
@@ -50,20 +55,40 @@ proto::Action ActionValue(OpsAction action) {
 
 // "stop <house.7.42>", "restart child 'lot-1' of house", "drain the node".
 std::string TextOf(const proto::ActRequest& request) {
-  const std::string actor = PrintableUtf8(request.actor());
+  const std::string actor = ShownText(request.actor());
   switch (request.action()) {
     case proto::STOP:
       return absl::StrCat("stop ", actor);
     case proto::KILL:
       return absl::StrCat("kill ", actor);
     case proto::RESTART:
-      return absl::StrCat("restart child '", PrintableUtf8(request.child()), "' of ", actor);
+      return absl::StrCat("restart child '", ShownText(request.child()), "' of ", actor);
     case proto::DRAIN:
       return "drain the node";
     default:
       return "do nothing";
   }
 }
+
+// The text of an error, which may quote the bytes of a child's id.
+std::string WhyNot(const absl::Status& status) { return PrintableText(status.message(), Backslashes::kKeep); }
+
+// Shared with the callback of an ask, which may come after RestartChild has returned.
+class FirstAnswer {
+ public:
+  void Set(absl::Status answer) {
+    absl::MutexLock lock(&mu_);
+    answer_ = std::move(answer);
+  }
+  absl::optional<absl::Status> Get() const {
+    absl::MutexLock lock(&mu_);
+    return answer_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  absl::optional<absl::Status> answer_ ABSL_GUARDED_BY(mu_);
+};
 
 }  // namespace
 
@@ -82,7 +107,11 @@ absl::StatusOr<proto::ActReply> OpsActions::Act(const proto::ActRequest& request
   }
   system_.log().Write(LogSeverity::kWarning, who);
   absl::StatusOr<std::string> done = Carry(request, asked);
-  if (!done.ok()) return done.status();
+  if (!done.ok()) {
+    const std::string why = WhyNot(done.status());
+    system_.log().Write(LogSeverity::kWarning, absl::StrCat("ops: did not ", asked, ": ", why));
+    return absl::Status(done.status().code(), why);
+  }
   proto::ActReply reply;
   reply.set_done(*std::move(done));
   return reply;
@@ -96,6 +125,9 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
   }
   const absl::StatusOr<Pid> actor = FindActor(system_, request.actor());
   if (!actor.ok()) return actor.status();
+  if (!InspectActor(system_, *actor).has_value()) {
+    return absl::NotFoundError(absl::StrCat(TextOf(*actor), " has ended"));
+  }
   switch (request.action()) {
     case proto::STOP:
       system_.RequestStop(*actor);
@@ -105,31 +137,37 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
       break;
     default:
       if (request.child().empty()) return absl::InvalidArgumentError("no child is named: expected the id of a child");
-      RestartChild(*actor, request.child());
+      if (absl::Status refused = RestartChild(*actor, TextFromPrintable(request.child())); !refused.ok()) {
+        return refused;
+      }
       break;
   }
-  return absl::StrCat("told ", actor->ToString(), ": ", asked);
+  return absl::StrCat("told ", TextOf(*actor), ": ", asked);
 }
 
-void OpsActions::RestartChild(Pid supervisor, const std::string& child) {
+absl::Status OpsActions::RestartChild(Pid supervisor, const std::string& child) {
   const SupervisorRef ref(supervisor);
-  system_.Ask(ref.terminate_child(), TerminateChild{.id = child}, limits::kOpsRestartWithin,
-              [&system = system_, ref, child](absl::StatusOr<ChildDone> ended) {
-                if (!ended.ok()) {
-                  system.log().Write(LogSeverity::kWarning,
-                                     absl::StrCat("ops: child '", PrintableUtf8(child),
-                                                  "' was not ended: ", ended.status().message()));
-                  return;
+  auto first = std::make_shared<FirstAnswer>();
+  const auto on_started = [&system = system_, child](absl::StatusOr<ChildStarted> started) {
+    const std::string outcome = started.ok() ? absl::StrCat(" runs as ", TextOf(started->pid))
+                                             : absl::StrCat(" was not started again: ", WhyNot(started.status()));
+    system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: child '", ShownText(child), "'", outcome));
+  };
+  system_.Ask(ref.terminate_child(), understudy::TerminateChild{.id = child}, limits::kOpsRestartWithin,
+              [&system = system_, ref, child, first, on_started](absl::StatusOr<ChildDone> ended) {
+                if (ended.ok()) {
+                  system.Ask(ref.restart_child(), understudy::RestartChild{.id = child}, limits::kOpsRestartWithin,
+                             on_started);
+                } else {
+                  system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: child '", ShownText(child),
+                                                                         "' was not ended: ", WhyNot(ended.status())));
                 }
-                system.Ask(ref.restart_child(), understudy::RestartChild{.id = child}, limits::kOpsRestartWithin,
-                           [&system, child](absl::StatusOr<ChildStarted> started) {
-                             const std::string outcome =
-                                 started.ok() ? absl::StrCat(" runs as ", started->pid.ToString())
-                                              : absl::StrCat(" was not started again: ", started.status().message());
-                             system.log().Write(LogSeverity::kWarning,
-                                                absl::StrCat("ops: child '", PrintableUtf8(child), "'", outcome));
-                           });
+                first->Set(ended.status());
+                system.executor().Notify();
               });
+  (void)system_.executor().BlockUntil([&] { return first->Get().has_value(); },
+                                      system_.clock().Now() + limits::kTreeAnswersWithin);
+  return first->Get().value_or(absl::OkStatus());
 }
 
 void OpsActions::Describe(proto::NodeDetails& out) const {

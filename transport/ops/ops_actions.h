@@ -23,15 +23,16 @@ class OpsActions {
   OpsActions(ActorSystem& system, Node* node, std::set<OpsAction> allowed)
       : system_(system), node_(node), allowed_(std::move(allowed)) {}
 
-  // Does what `request` says, and does not wait for its effect. PermissionDenied: the action is not allowed. Otherwise
-  // the errors of FindActor; FailedPrecondition: there is no node to drain; InvalidArgument: no action is named.
+  // Does what `request` says, and does not wait for its effect, except for half a second for a refusal by a supervisor.
+  // PermissionDenied: the action is not allowed. Otherwise the errors of FindActor, and of the supervisor;
+  // FailedPrecondition: there is no node to drain; InvalidArgument: no action is named.
   absl::StatusOr<proto::ActReply> Act(const proto::ActRequest& request);
   // Adds the allowed actions to `out`.
   void Describe(proto::NodeDetails& out) const;
 
  private:
   absl::StatusOr<std::string> Carry(const proto::ActRequest& request, const std::string& asked);
-  void RestartChild(Pid supervisor, const std::string& child);
+  absl::Status RestartChild(Pid supervisor, const std::string& child);
 
   ActorSystem& system_;
   Node* const node_;

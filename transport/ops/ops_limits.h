@@ -12,20 +12,35 @@ namespace understudy::limits {
 // minutes before an incident was noticed. Texts may be long, so their bytes are bounded too.
 inline constexpr size_t kKeptEntriesMax = 1000;
 inline constexpr size_t kKeptEntriesBytesMax = size_t{1} << 20;
-// Connections at once: some operators with some terminals each.
+// Connections at once: some operators with some terminals each. Further ones are closed, and the log says so.
 inline constexpr size_t kOpsConnectionsMax = 16;
+// A connection that does not speak HTTP/2 by then is closed, and one without a call for as long as the second number,
+// so that neither takes the place of another.
+inline constexpr absl::Duration kOpsHandshakeWithin = absl::Seconds(5);
+inline constexpr absl::Duration kOpsIdleMax = absl::Minutes(10);
 // Calls under way on one connection; further ones wait at the client.
 inline constexpr int kOpsCallsPerConnectionMax = 8;
 // A request has one name at most.
 inline constexpr int kOpsRequestBytesMax = 4096;
 // How long GetTree waits for the answers of supervisors, all together.
 inline constexpr absl::Duration kTreeAnswersWithin = absl::Milliseconds(500);
+// Supervisors that GetTree asks: each costs a message, and more do not fit in a reply.
+inline constexpr size_t kTreeSupervisorsMax = 10'000;
 // How long the service goes on to poll gRPC after its last connection has ended, so that gRPC can clean up.
 inline constexpr absl::Duration kOpsLingers = absl::Seconds(1);
 // How often the service looks for new connections and for new entries of the streams, while a client is connected.
 inline constexpr absl::Duration kOpsLooksEvery = absl::Milliseconds(50);
 // Names in one reply.
 inline constexpr size_t kNamesPerReplyMax = 1000;
+// Actors in one reply of TopActors, unless the request says otherwise: what a terminal shows.
+inline constexpr size_t kTopActorsUsual = 20;
+// A reply ends before this size, because a gRPC client takes at most 4 MiB unless it says otherwise. The rest is the
+// next page, if the method has pages.
+inline constexpr size_t kOpsReplyBytesMax = size_t{3} << 20;
+// A text that a program gave, such as a label or the reason of an exit, before it is escaped: enough for people.
+inline constexpr size_t kOpsTextBytesMax = 2000;
+// Names of one actor in a reply, and handlers that await.
+inline constexpr size_t kOpsNamesPerActorMax = 100;
 // The time that the supervisor has for each half of a restart by an operator.
 inline constexpr absl::Duration kOpsRestartWithin = absl::Minutes(1);
 

@@ -13,37 +13,24 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_info.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/inspection.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
+#include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/ops/ops_limits.h"
 
 namespace understudy::internal {
 namespace {
-
-// The number of bytes of the UTF-8 character with which `text` begins; 0 if it begins with none.
-size_t CharacterBytes(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t bytes = byte(0) < 0x80 ? 1 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (bytes > text.size() || (byte(0) >= 0x80 && byte(0) < 0xc2) || byte(0) > 0xf4) return 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Refuses overlong forms, surrogates, and numbers above U+10FFFF.
-  if ((byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) >= 0xa0)) return 0;
-  if ((byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) >= 0x90)) return 0;
-  return bytes;
-}
 
 proto::ActorStateValue StateValue(ActorState state) {
   switch (state) {
@@ -70,9 +57,9 @@ absl::optional<ActorState> StateOf(proto::ActorStateValue value) {
 }
 
 void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
-  out.set_name(PrintableUtf8(mailbox.name));
-  out.set_request(PrintableUtf8(mailbox.request));
-  out.set_reply(PrintableUtf8(mailbox.reply));
+  out.set_name(ShownText(mailbox.name));
+  out.set_request(ShownText(mailbox.request));
+  out.set_reply(ShownText(mailbox.reply));
   out.set_capacity_messages(mailbox.capacity_messages);
   out.set_bytes(mailbox.bytes.value_or(0));
   out.set_capacity_bytes(mailbox.capacity_bytes.value_or(0));
@@ -91,19 +78,31 @@ void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
 }
 
 void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
-  out.set_pid(info.pid.ToString());
+  out.set_pid(TextOf(info.pid));
   out.set_state(StateValue(info.state));
-  out.set_doing(PrintableUtf8(info.doing));
+  out.set_doing(ShownText(info.doing));
   out.set_doing_for_nanos(absl::ToInt64Nanoseconds(info.doing_for));
   out.set_waiting(info.waiting);
-  for (const std::string& name : info.names) out.add_names(PrintableUtf8(name));
+  for (const std::string& name : info.names) {
+    if (static_cast<size_t>(out.names_size()) == limits::kOpsNamesPerActorMax) break;
+    out.add_names(ShownText(name));
+  }
   out.set_is_complete(info.is_complete);
   out.set_parent(TextOf(info.parent));
-  out.set_class_name(PrintableUtf8(info.class_name));
-  out.set_label(PrintableUtf8(info.label));
-  out.set_behavior(PrintableUtf8(info.behavior));
-  for (const std::string& handler : info.awaiting) out.add_awaiting(PrintableUtf8(handler));
+  out.set_class_name(ShownText(info.class_name));
+  out.set_label(ShownText(info.label));
+  out.set_behavior(ShownText(info.behavior));
+  for (const std::string& handler : info.awaiting) {
+    if (static_cast<size_t>(out.awaiting_size()) == limits::kOpsNamesPerActorMax) break;
+    out.add_awaiting(ShownText(handler));
+  }
   for (const MailboxInfo& mailbox : info.mailboxes) ToDetails(mailbox, *out.add_mailboxes());
+  for (const Pid peer : info.links) out.add_links(TextOf(peer));
+  for (const Pid target : info.monitors) out.add_monitors(TextOf(target));
+  for (const Pid watcher : info.monitored_by) out.add_monitored_by(TextOf(watcher));
+  out.set_link_count(info.link_count);
+  out.set_monitor_count(info.monitor_count);
+  out.set_monitored_by_count(info.monitored_by_count);
 }
 
 // The pid that is printed as `text`; nullopt if none of this system is.
@@ -123,42 +122,29 @@ absl::optional<Pid> ParsePid(ActorSystem& system, absl::string_view text) {
 
 }  // namespace
 
-std::string TextOf(Pid pid) { return pid.is_null() ? "" : pid.ToString(); }
+std::string TextOf(Pid pid) { return pid.is_null() ? "" : PrintableText(pid.ToString()); }
 
-std::string PrintableUtf8(absl::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (bytes == 0 || first < 0x20 || first == 0x7f) {
-      absl::StrAppendFormat(&out, "\\x%02x", first);
-      text.remove_prefix(1);
-    } else {
-      if (first == '\\') out += '\\';
-      absl::StrAppend(&out, text.substr(0, bytes));
-      text.remove_prefix(bytes);
-    }
-  }
-  return out;
-}
+std::string ShownText(absl::string_view text) { return PrintableText(CutText(text, limits::kOpsTextBytesMax)); }
 
 absl::StatusOr<Pid> FindActor(ActorSystem& system, absl::string_view text) {
   if (text.empty())
     return absl::InvalidArgumentError("no actor is named: expected a pid such as <house.7.42>, or a name");
   if (const absl::optional<Pid> pid = ParsePid(system, text); pid.has_value()) return *pid;
-  const absl::optional<Pid> owner = system.WhereIs(text);
+  absl::optional<Pid> owner = system.WhereIs(text);
+  if (!owner.has_value()) owner = system.WhereIs(TextFromPrintable(text));
+  const std::string shown = PrintableText(CutText(text, limits::kOpsTextBytesMax), Backslashes::kKeep);
   if (!owner.has_value()) {
-    return absl::NotFoundError(absl::StrCat("'", PrintableUtf8(text), "' is neither a pid of node ", system.name(),
+    return absl::NotFoundError(absl::StrCat("'", shown, "' is neither a pid of node ", PrintableText(system.name()),
                                             " nor a name that an actor has"));
   }
   if (owner->node() == system.node()) return *owner;
   return absl::NotFoundError(
-      absl::StrCat("'", PrintableUtf8(text), "' is ", owner->ToString(), ", an actor of another node: ask that node"));
+      absl::StrCat("'", shown, "' is ", TextOf(*owner), ", an actor of another node: ask that node"));
 }
 
 proto::NodeDetails ReadNode(ActorSystem& system, const Node* node) {
   proto::NodeDetails out;
-  out.set_name(system.name());
+  out.set_name(PrintableText(system.name()));
   out.set_incarnation(system.incarnation().bits);
   out.set_pid(getpid());
   out.set_live_actors(system.live_actors());
@@ -167,7 +153,7 @@ proto::NodeDetails ReadNode(ActorSystem& system, const Node* node) {
   out.set_late_replies(system.late_replies());
   out.set_call_cycles(system.call_cycles());
   out.set_has_node(node != nullptr);
-  if (node != nullptr) out.set_address(node->address());
+  if (node != nullptr) out.set_address(ShownText(node->address()));
   return out;
 }
 
@@ -176,8 +162,8 @@ proto::ListPeersReply ReadPeers(const Node* node) {
   if (node == nullptr) return reply;
   for (const PeerStatus& peer : node->Peers()) {
     proto::PeerDetails& out = *reply.add_peers();
-    out.set_node(PrintableUtf8(peer.node));
-    out.set_address(PrintableUtf8(peer.address));
+    out.set_node(ShownText(peer.node));
+    out.set_address(ShownText(peer.address));
     out.set_is_live(peer.is_live);
     out.set_is_up(peer.is_up);
     out.set_incarnation(peer.incarnation.bits);
@@ -199,8 +185,28 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
                           .text = request.text(),
                           .state = StateOf(request.state())});
   proto::ListActorsReply reply;
-  for (const ActorInfo& info : page.actors) ToDetails(info, *reply.add_actors());
   reply.set_next(page.next);
+  size_t bytes = 0;
+  for (const ActorInfo& info : page.actors) {
+    ToDetails(info, *reply.add_actors());
+    bytes += reply.actors(reply.actors_size() - 1).ByteSizeLong();
+    if (bytes <= limits::kOpsReplyBytesMax || reply.actors_size() == 1) continue;
+    reply.mutable_actors()->RemoveLast();
+    reply.set_next(info.pid.cell());
+    break;
+  }
+  return reply;
+}
+
+proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request) {
+  proto::ListActorsReply reply;
+  size_t bytes = 0;
+  for (const ActorInfo& info :
+       TopActors(system, request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most())) {
+    ToDetails(info, *reply.add_actors());
+    bytes += reply.actors(reply.actors_size() - 1).ByteSizeLong();
+    if (bytes > limits::kOpsReplyBytesMax) break;
+  }
   return reply;
 }
 
@@ -208,7 +214,7 @@ absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::
   const absl::StatusOr<Pid> pid = FindActor(system, request.actor());
   if (!pid.ok()) return pid.status();
   const absl::optional<ActorInfo> info = InspectActor(system, *pid);
-  if (!info.has_value()) return absl::NotFoundError(absl::StrCat(pid->ToString(), " has ended"));
+  if (!info.has_value()) return absl::NotFoundError(absl::StrCat(TextOf(*pid), " has ended"));
   proto::ActorDetails details;
   ToDetails(*info, details);
   return details;
@@ -217,19 +223,21 @@ absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::
 proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request) {
   const size_t at_most = request.at_most() == 0 ? limits::kNamesPerReplyMax
                                                 : std::min<size_t>(request.at_most(), limits::kNamesPerReplyMax);
+  const std::string& after = request.page().empty() ? request.after() : request.page();
   proto::ListNamesReply reply;
-  for (const NameRecord& record : system.registry().List(request.prefix())) {
-    if (record.name <= request.after()) continue;
+  for (const NameRecord& record : system.registry().Page(request.prefix(), after, at_most + 1)) {
     if (static_cast<size_t>(reply.names_size()) == at_most) {
       reply.set_has_more(true);
       break;
     }
+    reply.set_next(record.name);
     proto::NameDetails& out = *reply.add_names();
-    out.set_name(PrintableUtf8(record.name));
+    out.set_name(ShownText(record.name));
     out.set_pid(TextOf(record.pid));
     out.set_is_of_cluster(record.scope == NameScope::kCluster);
     out.set_kept_by(TextOf(record.kept_by));
   }
+  if (!reply.has_more()) reply.clear_next();
   return reply;
 }
 
@@ -237,7 +245,7 @@ proto::ListWorkersReply ReadWorkers(ActorSystem& system) {
   proto::ListWorkersReply reply;
   for (const WorkerInfo& worker : system.executor().Workers()) {
     proto::WorkerDetails& out = *reply.add_workers();
-    out.set_doing(PrintableUtf8(worker.doing));
+    out.set_doing(ShownText(worker.doing));
     out.set_running_for_nanos(absl::ToInt64Nanoseconds(worker.running));
     out.set_is_parked(worker.is_parked);
     out.set_is_taken_over(worker.is_taken_over);

@@ -19,17 +19,19 @@ namespace understudy::internal {
 // The pid as it is printed; empty if it is null.
 std::string TextOf(Pid pid);
 
-// `text` with control characters, backslashes and bytes that are not UTF-8 escaped as in C.
-std::string PrintableUtf8(absl::string_view text);
+// `text` cut to limits::kOpsTextBytesMax and made printable.
+std::string ShownText(absl::string_view text);
 
-// The actor of `system` that `text` names: a pid as it is printed, with or without brackets, or a name.
-// InvalidArgument: `text` is empty. NotFound: no actor has the name, or the pid is of another node.
+// The actor of `system` that `text` names: a pid as it is printed, with or without brackets, or a name, as its bytes or
+// as PrintableText of it. InvalidArgument: `text` is empty. NotFound: no actor has the name, or the pid is of another
+// node.
 absl::StatusOr<Pid> FindActor(ActorSystem& system, absl::string_view text);
 
 // `node` may be null.
 proto::NodeDetails ReadNode(ActorSystem& system, const Node* node);
 proto::ListPeersReply ReadPeers(const Node* node);
 proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request);
+proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request);
 absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::GetActorRequest& request);
 proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request);
 proto::ListWorkersReply ReadWorkers(ActorSystem& system);

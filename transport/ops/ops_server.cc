@@ -20,6 +20,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -30,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
@@ -171,8 +173,8 @@ class OpsServer::Loop {
  public:
   using Into = grpc::experimental::ExternalConnectionAcceptor;
 
-  Loop(std::string path, int listening, OpsMethods methods)
-      : path_(std::move(path)), methods_(std::move(methods)), listening_(listening) {}
+  Loop(std::string path, int listening, OpsMethods methods, std::function<void(absl::string_view)> warn)
+      : path_(std::move(path)), methods_(std::move(methods)), warn_(std::move(warn)), listening_(listening) {}
   ~Loop();
 
   absl::Status Start();
@@ -182,6 +184,7 @@ class OpsServer::Loop {
   // Accepts connections, and notices those that have ended. Waits for at most `wait_millis`; negative: for ever.
   void PollSockets(int wait_millis);
   void Accept();
+  void Warn(absl::string_view what);
   bool PollsGrpc() const {
     // One Call always waits for the next one.
     return !connections_.empty() || calls_->calls.size() > 1 || Clock::Real().Now() < polls_until_;
@@ -189,6 +192,7 @@ class OpsServer::Loop {
 
   const std::string path_;
   const OpsMethods methods_;
+  const std::function<void(absl::string_view)> warn_;
   const int listening_;
   int wake_ = -1;  // an eventfd
   std::atomic<bool> is_stopping_{false};
@@ -202,6 +206,7 @@ class OpsServer::Loop {
   std::unique_ptr<Call::Shared> calls_;
   std::vector<int> connections_;  // duplicates of the descriptors that gRPC has, to see when they end
   MonotonicTime polls_until_;
+  MonotonicTime warns_from_;
 };
 
 absl::Status OpsServer::Loop::Start() {
@@ -214,6 +219,10 @@ absl::Status OpsServer::Loop::Start() {
   builder.RegisterAsyncGenericService(&service_);
   builder.SetMaxReceiveMessageSize(limits::kOpsRequestBytesMax);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits::kOpsCallsPerConnectionMax);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsHandshakeWithin)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsIdleMax)));
   queue_ = builder.AddCompletionQueue();
   into_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
@@ -251,8 +260,7 @@ void OpsServer::Loop::Run() {
 void OpsServer::Loop::PollSockets(int wait_millis) {
   std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0}};
   for (const int connection : connections_) polled.push_back({.fd = connection, .events = POLLRDHUP, .revents = 0});
-  const bool accepts = connections_.size() < limits::kOpsConnectionsMax;
-  if (accepts) polled.push_back({.fd = listening_, .events = POLLIN, .revents = 0});
+  polled.push_back({.fd = listening_, .events = POLLIN, .revents = 0});
   if (poll(polled.data(), polled.size(), wait_millis) <= 0) return;
   const std::vector<int> connections = std::exchange(connections_, {});
   for (size_t i = 0; i < connections.size(); ++i) {
@@ -263,7 +271,7 @@ void OpsServer::Loop::PollSockets(int wait_millis) {
       polls_until_ = Clock::Real().Now() + limits::kOpsLingers;
     }
   }
-  if (accepts && polled.back().revents != 0) Accept();
+  if (polled.back().revents != 0) Accept();
 }
 
 void OpsServer::Loop::Accept() {
@@ -274,15 +282,26 @@ void OpsServer::Loop::Accept() {
     if (errno == EMFILE || errno == ENFILE) (void)poll(&wake, 1, kStarvedPauseMillis);
     return;
   }
-  const int watched = CheckPeerUid(accepted, geteuid()).ok() ? fcntl(accepted, F_DUPFD_CLOEXEC, 0) : -1;
+  absl::Status taken = CheckPeerUid(accepted, geteuid());
+  if (taken.ok() && connections_.size() >= limits::kOpsConnectionsMax) {
+    taken = absl::ResourceExhaustedError(absl::StrCat("there are ", connections_.size(), " already"));
+  }
+  const int watched = taken.ok() ? fcntl(accepted, F_DUPFD_CLOEXEC, 0) : -1;
   if (watched < 0) {
+    if (taken.ok()) taken = absl::ErrnoToStatus(errno, "cannot watch it");
     close(accepted);
-    return;
+    return Warn(absl::StrCat("ops: refused a connection: ", taken.message()));
   }
   connections_.push_back(watched);
   Into::NewConnectionParameters connection;
   connection.fd = accepted;
   into_->HandleNewConnection(&connection);
+}
+
+void OpsServer::Loop::Warn(absl::string_view what) {
+  if (Clock::Real().Now() < warns_from_) return;
+  warns_from_ = Clock::Real().Now() + absl::Seconds(1);
+  warn_(what);
 }
 
 OpsServer::Loop::~Loop() {
@@ -303,10 +322,11 @@ OpsServer::OpsServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 
 OpsServer::~OpsServer() = default;
 
-absl::StatusOr<std::unique_ptr<OpsServer>> OpsServer::Start(const std::string& path, OpsMethods methods) {
+absl::StatusOr<std::unique_ptr<OpsServer>> OpsServer::Start(const std::string& path, OpsMethods methods,
+                                                            std::function<void(absl::string_view)> warn) {
   const absl::StatusOr<int> listening = ListenUnix(path);
   if (!listening.ok()) return listening.status();
-  auto loop = std::make_unique<Loop>(path, *listening, std::move(methods));
+  auto loop = std::make_unique<Loop>(path, *listening, std::move(methods), std::move(warn));
   if (absl::Status started = loop->Start(); !started.ok()) return started;
   return std::unique_ptr<OpsServer>(new OpsServer(std::move(loop)));
 }

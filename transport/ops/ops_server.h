@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 
 namespace understudy::internal {
@@ -33,8 +34,10 @@ struct OpsMethods {
 
 class OpsServer {
  public:
-  // Listens on the Unix socket at `path`, which gets mode 0600. Errors: as ListenUnix.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const std::string& path, OpsMethods methods);
+  // Listens on the Unix socket at `path`, which gets mode 0600. `warn` is told, on the server's thread and at most once
+  // a second, why a connection was refused. Errors: as ListenUnix.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const std::string& path, OpsMethods methods,
+                                                                        std::function<void(absl::string_view)> warn);
 
   // Ends all calls and connections, and removes the socket file.
   ~OpsServer();

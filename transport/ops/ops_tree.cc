@@ -22,6 +22,7 @@
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
 
 namespace understudy::internal {
@@ -52,6 +53,7 @@ class Answers {
   size_t missing_ ABSL_GUARDED_BY(mu_);
 };
 
+// At most limits::kTreeSupervisorsMax and one page more.
 std::vector<ActorInfo> Supervisors(ActorSystem& system) {
   std::vector<ActorInfo> found;
   ActorQuery query{.at_most = limits::kActorsPerPageMax,
@@ -60,14 +62,14 @@ std::vector<ActorInfo> Supervisors(ActorSystem& system) {
     ActorPage page = ListActors(system, query);
     for (ActorInfo& info : page.actors) found.push_back(std::move(info));
     query.after = page.next;
-  } while (query.after != 0);
+  } while (query.after != 0 && found.size() <= limits::kTreeSupervisorsMax);
   return found;
 }
 
 void ToDetails(const Children& children, proto::SupervisorDetails& out) {
   for (const ChildInfo& child : children.children) {
     proto::ChildDetails& details = *out.add_children();
-    details.set_id(PrintableUtf8(child.id));
+    details.set_id(ShownText(child.id));
     details.set_state(std::string(ChildStateName(child.state)));
     details.set_pid(TextOf(child.pid));
     details.set_kind(std::string(ChildKindName(child.kind)));
@@ -91,6 +93,8 @@ void AddBelow(Pid parent, const std::multimap<Pid, size_t>& by_parent, std::vect
 
 proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within) {
   std::vector<ActorInfo> supervisors = Supervisors(system);
+  const bool has_more = supervisors.size() > limits::kTreeSupervisorsMax;
+  if (has_more) supervisors.resize(limits::kTreeSupervisorsMax);
   auto shared = std::make_shared<Answers>(supervisors.size());
   for (size_t i = 0; i < supervisors.size(); ++i) {
     system.Ask(SupervisorRef(supervisors[i].pid).which_children(), WhichChildren(), within,
@@ -122,18 +126,25 @@ proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within) {
   AddBelow(Pid(), by_parent, order, supervisors);
 
   proto::GetTreeReply reply;
+  reply.set_has_more(has_more);
+  size_t bytes = 0;
   for (const size_t i : order) {
     proto::SupervisorDetails& out = *reply.add_supervisors();
-    out.set_pid(supervisors[i].pid.ToString());
+    out.set_pid(TextOf(supervisors[i].pid));
     out.set_parent(TextOf(supervisors[i].parent));
-    for (const std::string& name : supervisors[i].names) out.add_names(PrintableUtf8(name));
+    for (const std::string& name : supervisors[i].names) out.add_names(ShownText(name));
     if (!answers[i].has_value()) {
       out.set_error(absl::StrCat("no answer within ", absl::FormatDuration(within)));
     } else if (!answers[i]->ok()) {
-      out.set_error(PrintableUtf8(answers[i]->status().message()));
+      out.set_error(ShownText(answers[i]->status().message()));
     } else {
       ToDetails(**answers[i], out);
     }
+    bytes += out.ByteSizeLong();
+    if (bytes <= limits::kOpsReplyBytesMax) continue;
+    if (reply.supervisors_size() > 1) reply.mutable_supervisors()->RemoveLast();
+    reply.set_has_more(true);
+    break;
   }
   return reply;
 }

@@ -158,7 +158,8 @@ TEST_F(DemoTest, AnOperatorCanLookIntoIt) {
   const auto told = [&](const std::string& command) {
     std::istringstream in;
     std::ostringstream out;
-    const absl::Status status = understudy::tool::RunCommand({.command = command, .ops = socket}, in, out);
+    const absl::Status status =
+        understudy::tool::RunCommand({.command = command, .ops = socket}, {.in = in, .out = out, .prompt = out});
     EXPECT_TRUE(status.ok()) << status;
     return out.str();
   };

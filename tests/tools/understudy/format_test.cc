@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 proto::ActorDetails Actor(const std::string& pid, proto::ActorStateValue state, int waiting) {
   proto::ActorDetails actor;
@@ -44,6 +45,11 @@ TEST(TablesTest, ActorsAreColumnsWithNumbersToTheRightAndDashesForNothing) {
 TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
   proto::ActorDetails actor = Actor("<desk.10.2>", proto::IDLE, 5);
   actor.set_label("the clerk");
+  actor.add_links("<desk.1.1>");
+  actor.add_links("<desk.2.1>");
+  actor.set_link_count(5);
+  actor.add_monitored_by("<desk.1.1>");
+  actor.set_monitored_by_count(1);
   proto::MailboxDetails& file = *actor.add_mailboxes();
   file.set_name("file");
   file.set_request("shop.File");
@@ -57,6 +63,8 @@ TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
             "<desk.10.2>: idle\n"
             "label: the clerk\n"
             "class: shop::Clerk\n"
+            "links: <desk.1.1> <desk.2.1> and 3 more\n"
+            "monitored by: <desk.1.1>\n"
             "\n"
             "MAILBOX  OPEN   WAITING  CAPACITY  BYTES  BYTES MAX  TYPE\n"
             "file     guard        5      1000  -      -          shop.File -> shop.Receipt\n"
@@ -110,15 +118,6 @@ TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
             "1970-01-01T00:00:00.000  <desk.1.1>: child 'clerk' <desk.2.1> exited: Killed\n");
 }
 
-TEST(TablesTest, TopHasStuckActorsFirstAndThenTheLongestMailboxes) {
-  const std::vector<proto::ActorDetails> top = TopActors({Actor("a", proto::IDLE, 3), Actor("b", proto::QUEUED, 9),
-                                                          Actor("c", proto::STUCK, 0), Actor("d", proto::IDLE, 1)},
-                                                         3);
-  std::vector<std::string> pids;
-  for (const proto::ActorDetails& actor : top) pids.push_back(actor.pid());
-  EXPECT_THAT(pids, ElementsAre("c", "b", "a"));
-}
-
 TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {
   absl::StatusOr<Arguments> arguments = ParseArguments({"--yes", "kill", "clerk"}, "/run/ops");
   ASSERT_TRUE(arguments.ok()) << arguments.status();
@@ -130,6 +129,11 @@ TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment
   ASSERT_TRUE(arguments.ok()) << arguments.status();
   EXPECT_EQ(arguments->ops, "/run/other");
   EXPECT_TRUE(arguments->json);
+  arguments = ParseArguments({"--ops", "/run/third", "ps", "--", "-x"}, "");
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_EQ(arguments->ops, "/run/third");
+  EXPECT_THAT(arguments->operands, ElementsAre("-x"));
+  EXPECT_EQ(ParseArguments({"lint", "house.textproto"}, "/run/ops")->ops, "");
 }
 
 TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
@@ -138,22 +142,41 @@ TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
   };
   EXPECT_EQ(error({}), "no command is given; see understudy --help");
   EXPECT_EQ(error({"frob"}), "unknown command 'frob'; see understudy --help");
+  EXPECT_EQ(error({"frob", "--help"}), "unknown command 'frob'; see understudy --help");
+  EXPECT_EQ(error({"\x1b[2J"}), "unknown command '\\x1b[2J'; see understudy --help");
+  EXPECT_EQ(error({"pers"}), "unknown command 'pers': did you mean 'peers'?; see understudy --help");
+  EXPECT_EQ(error({"dead"}), "unknown command 'dead': did you mean 'dead-letters'?; see understudy --help");
+  EXPECT_EQ(error({"ps", "-j"}), "unknown option -j; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--ops="}), "--ops names no socket: expected --ops=SOCKET; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--ops"}), "--ops names no socket: expected --ops=SOCKET; see understudy ps --help");
+  EXPECT_EQ(error({"lint", "a", "--ops=b"}), "'lint' takes no --ops=b; see understudy lint --help");
   EXPECT_EQ(error({"ps", "--frob"}), "unknown option --frob; see understudy ps --help");
   EXPECT_EQ(error({"ps", "--yes"}), "'ps' takes no --yes; see understudy ps --help");
-  EXPECT_EQ(error({"kill"}), "'kill' takes PID|NAME, got 0 operands; see understudy kill --help");
-  EXPECT_EQ(error({"tree", "house"}), "'tree' takes no operand, got 1 operands; see understudy tree --help");
+  EXPECT_EQ(error({"kill"}), "'kill' takes PID|NAME, got nothing; see understudy kill --help");
+  EXPECT_EQ(error({"tree", "house"}), "'tree' takes no operand, got 'house'; see understudy tree --help");
   EXPECT_EQ(error({"ps"}, ""),
             "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
 }
 
 TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
+  EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
+  EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
   for (const char* command : {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters",
-                              "events", "stop", "kill", "restart", "drain"}) {
+                              "events", "stop", "kill", "restart", "drain", "lint", "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
-    EXPECT_THAT(HelpText(command), HasSubstr(std::string("usage: understudy [--ops=SOCKET] ") + command));
-    EXPECT_TRUE(ParseArguments({command, "--help"}, "")->help);
+    EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{command, "--help"}, {"-h", command}, {"help", command}}) {
+      const absl::StatusOr<Arguments> arguments = ParseArguments(words, "");
+      ASSERT_TRUE(arguments.ok()) << arguments.status();
+      EXPECT_TRUE(arguments->help);
+      EXPECT_EQ(arguments->command, command);
+    }
   }
+  EXPECT_EQ(HelpText("kill"),
+            "usage: understudy kill PID|NAME [--yes] [--ops=SOCKET] [--json]\n\nkill: kill an actor.\n\n"
+            "  --yes  does not ask\n");
 }
 
 }  // namespace

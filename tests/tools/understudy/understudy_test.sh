@@ -56,28 +56,78 @@ run 0 dead-letters
 prints 'outside any actor\|NOT_FOUND'
 run 0 --help
 prints 'Exit status'
+run 0 help kill
+prints 'usage: understudy kill PID|NAME'
 run 0 kill --help
-prints 'usage: understudy .*kill PID|NAME'
+prints 'usage: understudy kill PID|NAME'
 
 run 1 actor nobody
 complains "'nobody' is neither a pid of node desk nor a name"
 run 1 kill clerk
-prints 'kill clerk on node desk? \[y/N\]'
-complains 'nothing was done'
+complains 'kill <desk.*> (clerk) on node desk? \[y/N\]'
+complains 'nothing was done: the answer was not y'
 run 1 stop clerk --yes
 complains 'does not allow its operator to stop clerk'
 run 1 node --ops="$folder/nothing"
-complains "no node answers on $folder/nothing"
+complains "cannot reach the node's socket $folder/nothing: No such file or directory"
+run 1 node --ops="$folder"
+complains "$folder is not a socket"
+run 1 actor '<desk.0.x>'
+complains "'<desk.0.x>' is neither a pid of node desk nor a name"
+run 1 restart clerk lamp --yes
+complains 'understudy: '
 run 2 frobnicate
 complains "unknown command 'frobnicate'"
 run 2 kill
-complains "'kill' takes PID|NAME, got 0 operands"
+complains "'kill' takes PID|NAME, got nothing"
 run 2 ps --yes
 complains "'ps' takes no --yes"
+
+run 0 actor clerk
+prints '^parent: <desk'
+
+printf 'child { id: "a" actor { factory: "b" } }\n' >"$folder/good.textproto"
+printf 'intensity: 3\nchild { id: "a" colour: 1 }\n' >"$folder/bad.textproto"
+UNDERSTUDY_OPS= run 0 lint "$folder/good.textproto"
+prints 'no errors. The names and arguments of factories are not checked'
+UNDERSTUDY_OPS= run 1 lint "$folder/bad.textproto"
+prints "bad.textproto:2:[0-9]*: .*no field named \"colour\""
+prints "bad.textproto:2: child 'a': actor: is missing"
+complains 'has 2 errors'
+BUILD_WORKING_DIRECTORY=$folder run 0 lint good.textproto  # as bazel run calls it
+BUILD_WORKING_DIRECTORY=$folder run 0 --ops=ops node
+run 1 lint "$folder/none.textproto"
+complains 'No such file or directory'
+
+# Standard output that cannot be written is an error.
+tools/understudy/understudy ps >/dev/full 2>"$folder/err" && fail "a full disk is not an error"
+complains 'cannot write to standard output'
+
+# Completion: the words that follow, by COMP_WORDS as bash splits them.
+run 0 completion bash
+completes() {
+  local expected=$1
+  shift
+  local got
+  got=$(bash -c 'source "$0"; compopt() { :; }; COMP_WORDS=(understudy "$@"); COMP_CWORD=$(($# )); _understudy
+    echo "${COMPREPLY[*]}"' "$folder/script" "$@")
+  [ "$got" = "$expected" ] || fail "completed '$*' to '$got', expected '$expected'"
+}
+cp "$folder/out" "$folder/script"
+completes 'peers' pe
+completes '--json' top --j
+completes 'kill' --ops = "$folder/ops" ki
+completes '--yes' --ops "$folder/ops" kill --y
+completes "$folder/good.textproto" lint "$folder/go"
+completes "$folder/ops" --ops = "$folder/op"
+run 1 completion zsh
+complains 'expected bash'
 
 run 0 kill clerk --yes
 prints 'told <desk'
 run 0 drain --yes
 wait "$node" || fail "the node exited with $?"
+run 1 node
+complains "cannot reach the node's socket"
 grep -q 'asks to kill clerk' "$folder/log" || fail "the log has no line of the action"
 echo PASSED

@@ -1,25 +1,32 @@
 // The reads, the actions and the kept entries of the operator's service, without gRPC and in virtual time.
 #include "understudy/transport/ops/ops_reads.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/printable_text.h"
+#include "understudy/actors/registry.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/transport/ops/kept_entries.h"
 #include "understudy/transport/ops/ops_actions.h"
+#include "understudy/transport/ops/ops_limits.h"
 
 namespace understudy {
 namespace {
@@ -27,7 +34,6 @@ namespace {
 using internal::FindActor;
 using internal::KeptEntries;
 using internal::OpsActions;
-using internal::PrintableUtf8;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -41,13 +47,6 @@ class Clerk final : public Actor {
   Behavior working_{"working", On(file, [](int) {})};
 };
 
-TEST(PrintableUtf8Test, TextIsKeptAndOtherBytesAreEscaped) {
-  EXPECT_EQ(PrintableUtf8("größe 5 €, 😀"), "größe 5 €, 😀");
-  EXPECT_EQ(PrintableUtf8("a\nb\\c\x7f"), "a\\x0ab\\\\c\\x7f");
-  EXPECT_EQ(PrintableUtf8("\xff\xc0\x80\xe2\x82"), "\\xff\\xc0\\x80\\xe2\\x82");
-  EXPECT_EQ(PrintableUtf8("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
-}
-
 TEST(FindActorTest, AnActorIsFoundByItsPidAndByItsNames) {
   TestSystem system;
   const Ref<Clerk> clerk = system.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
@@ -58,6 +57,16 @@ TEST(FindActorTest, AnActorIsFoundByItsPidAndByItsNames) {
   EXPECT_EQ(FindActor(system, "clerk").value_or(Pid()), clerk.pid());
 }
 
+TEST(FindActorTest, ANameThatIsNotUtf8IsFoundAsAReplyHasIt) {
+  TestSystem system;
+  const Ref<Clerk> clerk = system.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk/\xff\\"});
+  system.RunUntilIdle();
+  proto::ListNamesReply names = internal::ReadNames(system, proto::ListNamesRequest());
+  ASSERT_THAT(names.names(), SizeIs(1));
+  EXPECT_EQ(names.names(0).name(), R"(clerk/\xff\\)");
+  EXPECT_EQ(FindActor(system, names.names(0).name()).value_or(Pid()), clerk.pid());
+}
+
 TEST(FindActorTest, AnErrorSaysWhatWasExpected) {
   TestSystem system;
   EXPECT_THAT(std::string(FindActor(system, "").status().message()), HasSubstr("expected a pid such as <house.7.42>"));
@@ -66,6 +75,131 @@ TEST(FindActorTest, AnErrorSaysWhatWasExpected) {
     EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr("is neither a pid of node test nor a name"));
   }
+}
+
+// All names that the pages have, in order. At most `pages_max` pages.
+std::vector<std::string> AllNames(ActorSystem& system, proto::ListNamesRequest request, int pages_max) {
+  std::vector<std::string> names;
+  for (int i = 0; i < pages_max; ++i) {
+    const proto::ListNamesReply reply = internal::ReadNames(system, request);
+    EXPECT_EQ(reply.has_more(), !reply.next().empty());
+    for (const proto::NameDetails& name : reply.names()) names.push_back(name.name());
+    if (!reply.has_more()) return names;
+    request.set_page(reply.next());
+  }
+  ADD_FAILURE() << "there are more than " << pages_max << " pages";
+  return names;
+}
+
+TEST(ReadNamesTest, PagesGoThroughAllNamesAlsoThoseThatAreNotUtf8) {
+  TestSystem system;
+  std::vector<std::string> names = {"a", "a\\", "b", "\xfe"};
+  for (int i = 0; i < 20; ++i) names.push_back(absl::StrCat("c\xff", i));
+  std::vector<std::string> expected;
+  for (const std::string& name : names) {
+    ASSERT_TRUE(system.registry().Insert({.name = name, .pid = Pid(system.node(), 1, 1)}).ok());
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) expected.push_back(PrintableText(name));
+  for (const uint32_t at_most : {1U, 2U, 3U, 1000U, 4'000'000'000U}) {
+    proto::ListNamesRequest request;
+    request.set_at_most(at_most);
+    EXPECT_EQ(AllNames(system, request, 100), expected) << at_most;
+  }
+}
+
+TEST(ReadNamesTest, APageThatNoReplyGaveIsAPlaceInTheOrder) {
+  TestSystem system;
+  ASSERT_TRUE(system.registry().Insert({.name = "b", .pid = Pid(system.node(), 1, 1)}).ok());
+  proto::ListNamesRequest request;
+  for (const absl::string_view page : {"a", "\x01", "aaaaaaaaaaaa"}) {
+    request.set_page(std::string(page));
+    EXPECT_THAT(internal::ReadNames(system, request).names(), SizeIs(1));
+  }
+  for (const absl::string_view page : {"b", "\xff\xff", "zzz"}) {
+    request.set_page(std::string(page));
+    EXPECT_THAT(internal::ReadNames(system, request).names(), SizeIs(0));
+  }
+}
+
+TEST(ReadActorsTest, AnyPageAndSizeIsAnswered) {
+  TestSystem system;
+  for (int i = 0; i < 3; ++i) system.Spawn<Clerk>();
+  system.RunUntilIdle();
+  proto::ListActorsRequest request;
+  request.set_at_most(UINT32_MAX);
+  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(3));
+  for (const uint64_t after : {uint64_t{1} << 31, uint64_t{UINT32_MAX}, UINT64_MAX - 1, UINT64_MAX}) {
+    request.set_after(after);
+    const proto::ListActorsReply reply = internal::ReadActors(system, request);
+    EXPECT_THAT(reply.actors(), SizeIs(0)) << after;
+    EXPECT_EQ(reply.next(), 0U) << after;
+  }
+  request.set_after(0);
+  request.set_state(static_cast<proto::ActorStateValue>(77));
+  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(3)) << "an unknown state filters nothing";
+}
+
+TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
+  TestSystem system;
+  constexpr int kActors = 1000;
+  for (int i = 0; i < kActors; ++i) system.Spawn<Clerk>(SpawnOptions{.label = std::string(100'000, '\x1b')});
+  system.RunUntilIdle();
+  proto::ListActorsRequest request;
+  request.set_at_most(kActors);
+  std::set<std::string> pids;
+  int pages = 0;
+  do {
+    const proto::ListActorsReply reply = internal::ReadActors(system, request);
+    EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax + 100'000);
+    for (const proto::ActorDetails& actor : reply.actors()) EXPECT_TRUE(pids.insert(actor.pid()).second);
+    request.set_after(reply.next());
+    ++pages;
+  } while (request.after() != 0 && pages < 100);
+  EXPECT_THAT(pids, SizeIs(kActors));
+  EXPECT_GT(pages, 1);
+  proto::TopActorsRequest top;
+  top.set_at_most(UINT32_MAX);
+  EXPECT_THAT(internal::ReadTopActors(system, top).actors(), SizeIs(0)) << "none has mail";
+}
+
+// Spawns a clerk, which is linked to it.
+class Boss final : public Actor {
+ public:
+  Mailbox<"call", int> call{this};
+  StartResult Start() override {
+    context().Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+    return quiet_;
+  }
+
+ private:
+  Behavior quiet_{"quiet", On(call, [](int) {})};
+};
+
+TEST(ReadActorTest, AnActorsLinksAreTold) {
+  TestSystem system;
+  const Ref<Boss> boss = system.Spawn<Boss>();
+  system.RunUntilIdle();
+  proto::GetActorRequest request;
+  request.set_actor("clerk");
+  const absl::StatusOr<proto::ActorDetails> clerk = internal::ReadActor(system, request);
+  ASSERT_TRUE(clerk.ok()) << clerk.status();
+  EXPECT_THAT(clerk->links(), ElementsAre(boss.pid().ToString()));
+  EXPECT_EQ(clerk->link_count(), 1);
+}
+
+TEST(ReadTreeTest, ATreeIsBoundedInBytes) {
+  TestSystem system;
+  for (int i = 0; i < 20; ++i) {
+    auto builder = OneForOne();
+    for (int n = 0; n < 900; ++n) builder.Child(absl::StrCat(std::string(200, 'x'), n), Of<Clerk>());
+    system.Spawn(std::move(builder));
+  }
+  system.RunUntilIdle();
+  const proto::GetTreeReply reply = internal::ReadTree(system, absl::Seconds(10));
+  EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax + 300'000);
+  EXPECT_TRUE(reply.has_more());
+  EXPECT_GT(reply.supervisors_size(), 1);
 }
 
 TEST(ReadTreeTest, SupervisorsAreToldParentsFirstWithTheirChildren) {

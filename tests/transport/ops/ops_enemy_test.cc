@@ -1,0 +1,309 @@
+// A hostile client of the operator's service: what it connects, sends and does not read.
+#include <fcntl.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/tests/transport/ops/ops_client.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/ops/ops_limits.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+using OpsEnemyTest = OpsClientTest;
+
+// A connection that does not speak gRPC. -1 if it cannot be made.
+int RawConnection() {
+  const int raw = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const std::string path = SocketPath();
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return raw;
+  close(raw);
+  return -1;
+}
+
+// True if the other end closes the connection in time. Bytes that come before are thrown away.
+bool IsClosed(int raw) {
+  const MonotonicTime until = Clock::Real().Now() + kWithin;
+  while (Clock::Real().Now() < until) {
+    pollfd polled = {.fd = raw, .events = POLLIN, .revents = 0};
+    if (poll(&polled, 1, 1000) <= 0) continue;
+    char bytes[4096];
+    if (read(raw, bytes, sizeof(bytes)) <= 0) return true;
+  }
+  return false;
+}
+
+TEST_F(OpsEnemyTest, AConnectionOfAnotherUserIsClosedAndLogged) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  StartOps();
+  ASSERT_EQ(chmod(SocketPath().c_str(), 0666), 0);  // else the file system refuses
+  constexpr unsigned kNobody = 65534;
+  const pid_t child = fork();
+  if (child == 0) {
+    // Only async-signal-safe functions: the parent has threads. 3: this process cannot change its user.
+    if (syscall(SYS_setresuid, kNobody, kNobody, kNobody) != 0) _exit(3);
+    const int raw = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/understudy-ops-enemy.%d", getppid());
+    if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) _exit(2);
+    char byte = 0;
+    _exit(read(raw, &byte, 1) <= 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 3) GTEST_SKIP() << "this process may not change its user";
+  EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
+  EXPECT_TRUE(Await([&] { return !log_.lines().empty(); }));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("refused a connection: the peer runs as user 65534")));
+  EXPECT_TRUE(GetNode(*stub_).ok());
+}
+
+TEST_F(OpsEnemyTest, FurtherConnectionsAreClosedUntilAnotherEnds) {
+  StartOps();
+  std::vector<std::unique_ptr<Stub>> stubs;
+  for (size_t i = 0; i < limits::kOpsConnectionsMax; ++i) {
+    stubs.push_back(NewStub());
+    ASSERT_TRUE(GetNode(*stubs.back()).ok());
+  }
+  const int one_more = RawConnection();
+  ASSERT_GE(one_more, 0);
+  EXPECT_TRUE(IsClosed(one_more));
+  close(one_more);
+  EXPECT_TRUE(Await([&] { return !log_.lines().empty(); }));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("refused a connection: there are 16 already")));
+  EXPECT_TRUE(GetNode(*stubs[0]).ok());
+  stubs.pop_back();
+  ExpectServed();
+}
+
+TEST_F(OpsEnemyTest, AConnectionThatDoesNotSpeakGrpcIsClosedAndFreesItsPlace) {
+  StartOps();
+  for (size_t i = 0; i < 2 * limits::kOpsConnectionsMax; ++i) {
+    const int raw = RawConnection();
+    ASSERT_GE(raw, 0);
+    const absl::string_view text = i % 2 == 0 ? "GET / HTTP/1.1\r\n\r\n" : "\xff\xff\xff\xff not HTTP at all";
+    EXPECT_EQ(write(raw, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    EXPECT_TRUE(IsClosed(raw)) << i;
+    close(raw);
+  }
+  ExpectServed();
+}
+
+TEST_F(OpsEnemyTest, ConnectionsThatSayNothingGiveTheirPlacesBack) {
+  StartOps();
+  std::vector<int> silent;
+  for (size_t i = 0; i < limits::kOpsConnectionsMax; ++i) silent.push_back(RawConnection());
+  ExpectServed();
+  for (const int raw : silent) {
+    EXPECT_TRUE(IsClosed(raw));
+    close(raw);
+  }
+}
+
+TEST_F(OpsEnemyTest, ClientsThatDieInTheMiddleFreeTheirPlaces) {
+  StartOps();
+  StartTree();
+  for (size_t i = 0; i < 3 * limits::kOpsConnectionsMax; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const int raw = socket(AF_UNIX, SOCK_STREAM, 0);
+      sockaddr_un address = {};
+      address.sun_family = AF_UNIX;
+      (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/understudy-ops-enemy.%d", getppid());
+      if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) _exit(2);
+      // The preface, settings, and a frame of headers that is cut off.
+      constexpr char kBegin[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0\0\0\100\1\4\0\0\0\1\203";
+      (void)!write(raw, kBegin, sizeof(kBegin) - 1);
+      (void)kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
+  }
+  ExpectServed();
+  // Followers that go without a word.
+  for (int i = 0; i < 20; ++i) {
+    const std::unique_ptr<Stub> follower = NewStub();
+    grpc::ClientContext context;
+    const auto events = follower->FollowEvents(&context, proto::FollowRequest());
+    proto::EventEntry event;
+    EXPECT_TRUE(events->Read(&event));
+    context.TryCancel();
+  }
+  ExpectServed();
+}
+
+TEST_F(OpsEnemyTest, WithoutDescriptorsItServesThoseThatAreConnectedAndLaterTheOthers) {
+  StartOps();
+  ASSERT_TRUE(GetNode(*stub_).ok());
+  const int waiting = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<int> taken;
+  const int highest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(highest) + 5;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  taken.push_back(highest);
+  for (int fd = 0; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  SocketPath().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(connect(waiting, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(GetNode(*stub_).ok());
+  // With one descriptor the connection can be taken but not watched.
+  close(taken.back());
+  taken.pop_back();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(GetNode(*stub_).ok());
+  for (const int fd : taken) close(fd);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  close(waiting);
+  ExpectServed();
+}
+
+// Calls a method with any bytes.
+grpc::Status CallWithBytes(const std::string& method, absl::optional<std::string> bytes) {
+  grpc::GenericStub stub(grpc::CreateChannel(absl::StrCat("unix:", SocketPath()), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call = stub.PrepareCall(&context, method, &queue);
+  const auto await = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue.Next(&tag, &ok));
+    return ok;
+  };
+  call->StartCall(nullptr);
+  (void)await();
+  if (bytes.has_value()) {
+    const grpc::Slice slice(*bytes);
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    (void)await();
+  }
+  call->WritesDone(nullptr);
+  (void)await();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  (void)await();
+  return status;
+}
+
+TEST_F(OpsEnemyTest, ARequestThatIsNoneIsRefused) {
+  StartOps();
+  const std::string service = "/understudy.proto.Ops/";
+  EXPECT_EQ(CallWithBytes(service + "GetActor", "\xff\xff\xff\xff").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(CallWithBytes(service + "FollowEvents", "\xff\xff\xff\xff").error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(CallWithBytes(service + "GetActor", "\n\x02\xff\xfe").error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+      << "a name that is not UTF-8";
+  EXPECT_EQ(CallWithBytes(service + "GetActor", absl::nullopt).error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(CallWithBytes(service + "GetActor", std::string(1'000'000, '\0')).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(CallWithBytes(service + "Erase", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(CallWithBytes("/other.Service/GetActor", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(GetNode(*stub_).ok());
+}
+
+TEST_F(OpsEnemyTest, PagesOfAnySizeFromAnyPlaceAreAnswered) {
+  StartOps();
+  StartTree();
+  proto::ListActorsRequest actors;
+  actors.set_at_most(UINT32_MAX);
+  for (const uint64_t after : {uint64_t{0}, uint64_t{1'000'000'007}, UINT64_MAX}) {
+    actors.set_after(after);
+    proto::ListActorsReply reply;
+    EXPECT_TRUE(Call(*stub_, &Stub::ListActors, actors, &reply).ok());
+    EXPECT_THAT(reply.actors(), SizeIs(after == 0 ? 2 : 0));
+  }
+  proto::ListNamesRequest names;
+  names.set_at_most(UINT32_MAX);
+  names.set_page(std::string(3000, '\xff'));
+  proto::ListNamesReply reply;
+  EXPECT_TRUE(Call(*stub_, &Stub::ListNames, names, &reply).ok());
+  EXPECT_THAT(reply.names(), SizeIs(0));
+}
+
+TEST_F(OpsEnemyTest, ASlowReaderLosesTheOldestAndIsToldHowMany) {
+  StartOps();
+  const Ref<Clerk> gone = system_.Spawn<Clerk>();
+  system_.Kill(gone.pid());
+  ASSERT_TRUE(system_.AwaitEnd(gone.pid(), kWithin).ok());
+  grpc::ClientContext context;
+  const auto letters = stub_->FollowDeadLetters(&context, proto::FollowRequest());
+  constexpr uint64_t kLetters = 100'000;
+  for (uint64_t i = 0; i < kLetters; ++i) gone[&Clerk::file].Tell(1);
+  uint64_t lost = 0;
+  uint64_t got = 0;
+  proto::DeadLetterEntry letter;
+  while (letter.number() < kLetters && letters->Read(&letter)) {
+    lost += letter.lost();
+    ++got;
+  }
+  EXPECT_EQ(letter.number(), kLetters);
+  EXPECT_EQ(got + lost, kLetters);
+  EXPECT_GT(lost, 0U) << "more than what the connection holds was kept for this reader";
+  context.TryCancel();
+}
+
+TEST_F(OpsEnemyTest, AnActionWithoutItsOptionIsRefusedWithALineInTheLog) {
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_, {.listen = ""});
+  ASSERT_TRUE(node.ok()) << node.status();
+  StartOps({.node = node->get(), .actions = {}});
+  StartTree();
+  const absl::optional<Pid> clerk = system_.WhereIs("clerk");
+  for (const auto& [action, text] :
+       {std::pair(proto::STOP, "stop clerk"), std::pair(proto::KILL, "kill clerk"),
+        std::pair(proto::RESTART, "restart child 'clerk' of clerk"), std::pair(proto::DRAIN, "drain the node")}) {
+    const grpc::Status status = Act(*stub_, action, "clerk", "clerk");
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << text;
+    EXPECT_THAT(log_.lines(), Contains(HasSubstr(absl::StrCat("asks to ", text, ": refused"))));
+  }
+  EXPECT_EQ(Act(*stub_, static_cast<proto::Action>(99), "clerk").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(system_.WhereIs("clerk"), clerk);
+  ops_ = nullptr;
+}
+
+}  // namespace
+}  // namespace understudy
