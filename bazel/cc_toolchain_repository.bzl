@@ -19,6 +19,10 @@ def _layered_cc_impl(ctx):
         if entry.basename == "module.modulemap":
             lines = ctx.read(entry).split("\n")
             ctx.file(entry.basename, "\n".join([line for line in lines if not _belongs_to_a_target(line)]))
+        elif entry.basename == "BUILD":
+            # What a .pch names is no undeclared include: precompiled.bzl.
+            folders = "cxx_builtin_include_directories = ["
+            ctx.file(entry.basename, ctx.read(entry).replace(folders, folders + '"/proc/self/cwd", '))
         elif entry.basename not in ["WORKSPACE", "tools"]:
             ctx.symlink(entry, entry.basename)
 

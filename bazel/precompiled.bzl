@@ -1,7 +1,13 @@
-"""precompiled_headers: the standard library's, Abseil's and GoogleTest's headers, parsed once a configuration.
+"""precompiled_headers: the standard library's, Abseil's, GoogleTest's and the kernel's headers, parsed once a configuration.
 
-Half of what compiling a file takes is parsing these. The headers are named, not included by a file of ours, and lie in
-/usr/include: so what Clang writes down is the same in every sandbox and output folder.
+Half of what compiling a file takes is parsing the first three, and of the rest of a test of actors a third is the kernel's. Clang
+writes down the path of each header. Those below /usr/include are the same in every sandbox; ours become
+/proc/self/cwd/bazel-out/... there, because Bazel compiles with that PWD, and the rule here does as well. A dependent that includes
+one by its own path finds the same file, whose include guard is set, after layering_check has looked at the include.
+
+Two things keep a dependent from being built with an old .pch. Its -MD file names the .pch (-fdepfile-entry), because Bazel takes for
+inputs only what is named there. And it names the headers of the .pch by /proc/self/cwd, which cc_toolchain_repository.bzl has among
+the folders whose files Bazel does not follow: the .pch stands for them, and is made anew when one of them changes.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
@@ -15,9 +21,13 @@ def _precompiled_headers_impl(ctx):
         requested_features = ctx.features,
         unsupported_features = ctx.disabled_features + ["layering_check", "module_maps"],
     )
+    own = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]).compilation_context
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = cc_toolchain,
+        include_directories = own.includes,
+        quote_include_directories = own.quote_includes,
+        system_include_directories = own.system_includes,
         # What --copt says, then what this target says; --per_file_copt cannot be seen here.
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts,
         use_pic = True,
@@ -44,22 +54,23 @@ def _precompiled_headers_impl(ctx):
             action_name = ACTION_NAMES.cpp_compile,
         ),
         arguments = [args],
-        env = cc_common.get_environment_variables(
+        env = dict(cc_common.get_environment_variables(
             feature_configuration = features,
             action_name = ACTION_NAMES.cpp_compile,
             variables = variables,
-        ),
-        inputs = cc_toolchain.all_files,
+        ), PWD = "/proc/self/cwd"),
+        inputs = depset(transitive = [cc_toolchain.all_files, own.headers]),
         outputs = [out],
         mnemonic = "PrecompileHeaders",
     )
-    context = cc_common.create_compilation_context(headers = depset([out]))
+    context = cc_common.create_compilation_context(headers = depset([out], transitive = [own.headers]))
     return [CcInfo(compilation_context = context), DefaultInfo(files = depset([out]))]
 
 precompiled_headers = rule(
     implementation = _precompiled_headers_impl,
     attrs = {
-        "headers": attr.string_list(mandatory = True, doc = "As an #include names them, all below /usr/include."),
+        "headers": attr.string_list(mandatory = True, doc = "As an #include names them, below /usr/include or of deps."),
+        "deps": attr.label_list(providers = [CcInfo], doc = "Of ours. All dependents depend on them anyway."),
         "copts": attr.string_list(doc = "As the users' --per_file_copt has them where they matter: -O0."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
@@ -75,9 +86,11 @@ _HERE = "bazel/precompiled"
 OPTIMISATION = ["-O1"]
 
 def _use(flavour):
+    pch = "$(BINDIR)/%s/%s.pch" % (_HERE, flavour)
     return struct(
         copts = (OPTIMISATION if flavour == "library" else []) +
-                ["-include-pch", "$(BINDIR)/%s/%s.pch" % (_HERE, flavour)],
+                ["-include-pch", pch] +
+                (["-Xclang", "-fdepfile-entry=" + pch] if flavour.startswith("kernel_") else []),
         deps = [str(Label("//%s:%s" % (_HERE, flavour)))],
     )
 
