@@ -12,9 +12,11 @@ _FEATURES = ["layering_check"]
 _PREFIX = "understudy"
 
 # Precompiled headers fit one set of options. So a target with copts of its own gets none, nor do the libraries below tests/,
-# which .bazelrc compiles otherwise than the others.
+# which .bazelrc compiles otherwise than the others, unless they are testonly: then they are compiled as the tests beside them.
 def _library_headers(package, kwargs):
-    if "copts" in kwargs or (package + "/").startswith("tests/"):
+    if (package + "/").startswith("tests/"):
+        return _test_headers(package, [], kwargs) if kwargs.get("testonly") else precompiled({})
+    if "copts" in kwargs:
         return precompiled({})
     return precompiled({"in_asan": "library", "in_plain": "library", "in_tsan": "library"})
 
