@@ -157,7 +157,7 @@ TEST(PoolLog, UsualEventsOfAPoolsChildrenAreLoggedForDebugging) {
     ASSERT_TRUE(system.Ask(pool.terminate_child(), TerminateChild{"a"}, kSoon).ok());
     const auto b = system.Ask(pool.start_as(), {"b", Job{"b", journal}}, kSoon);
     ASSERT_TRUE(b.ok()) << b.status();
-    EXPECT_EQ(log.lines().size(), least == LogSeverity::kDebug ? 4 : 1) << testing::PrintToString(log.lines());
+    EXPECT_EQ(log.lines().size(), least == LogSeverity::kDebug ? 4U : 1U) << testing::PrintToString(log.lines());
     (*b)[&JobWorker::crash].Tell(Crash());
     executor.RunUntilIdle();
     EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("child 'b' <house")));
