@@ -26,7 +26,9 @@ def _precompiled_headers_impl(ctx):
         feature_configuration = features,
         cc_toolchain = cc_toolchain,
         include_directories = own.includes,
-        quote_include_directories = own.quote_includes,
+        # Not those of the dependencies: found there and not in /usr/include, their headers would be no system headers, and their
+        # templates not free of our warnings.
+        quote_include_directories = depset([path for path in own.quote_includes.to_list() if "external/" not in path]),
         system_include_directories = own.system_includes,
         # What --copt says, then what this target says; --per_file_copt cannot be seen here.
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts,
