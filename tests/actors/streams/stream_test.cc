@@ -119,6 +119,7 @@ TEST_F(StreamTest, ItsWriterIsAheadByItsCreditOnly) {
   EXPECT_EQ(written, 100U);
   EXPECT_EQ(taken, 100U);
   Do(reader, [&](Script&) { stream = nullptr; });
+  system().RunUntilIdle();
 }
 
 TEST_F(StreamTest, CountsBytesToo) {
