@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/check.h"
@@ -55,6 +56,14 @@ bool IsRefused() {
   const Worker* const worker = ThisWorker();
   return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll &&
          !DeadLetterStream::IsTelling();
+}
+
+// Sends the call of an ask. If it is refused, the refusal is the answer to `call.ask`.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SendForAsk(ActorCore& core, const OutboundMessage& call) {
+  absl::Status sent = core.system().Send(call, TransferMode::kMove);
+  if (sent.ok()) return;
+  core.system().CountRefused();
+  AnswerAsk(core, call.ask, std::move(sent), {});
 }
 
 ActorCore& OwnerOf(PendingId pending) {
@@ -149,19 +158,32 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
     watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
   }
-  absl::Status sent = to.is_null() ? NobodyError(to)
-                                   : core.system().Send({.from = core.self(),
-                                                         .to = to,
-                                                         .mailbox = mailbox,
-                                                         .ask = pending.id,
-                                                         .deadline = deadline,
-                                                         .type = &type,
-                                                         .value = value},
-                                                        TransferMode::kMove);
-  if (!sent.ok()) {
-    core.system().CountRefused();
-    AnswerAsk(core, pending.id, std::move(sent), {});
-  }
+  SendForAsk(core, {.from = core.self(),
+                    .to = to,
+                    .mailbox = mailbox,
+                    .ask = pending.id,
+                    .deadline = deadline,
+                    .type = &type,
+                    .value = value});
+  return pending;
+}
+
+PendingId SendStreamCall(Pid to, uint32_t mailbox, const MessageType& type, void* value) {
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Ask of a stream on a plain thread; streams are read by actors");
+  const KernelCode kernel;
+  if (kernel.is_refused()) return CancelledAsk();
+  ActorCore& core = *ThisTurn().actor();
+  const MonotonicTime deadline =
+      core.current() == nullptr ? MonotonicTime::InfiniteFuture() : core.current()->deadline();
+  const PendingId pending = NewStreamAsk(core, to);
+  if (pending.id == 0) return pending;
+  SendForAsk(core, {.from = core.self(),
+                    .to = to,
+                    .mailbox = mailbox,
+                    .ask = pending.id,
+                    .deadline = deadline,
+                    .type = &type,
+                    .value = value});
   return pending;
 }
 

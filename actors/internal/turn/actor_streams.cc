@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "understudy/actors/channel.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/asks/stream_table.h"
@@ -88,6 +87,12 @@ absl::Status SetBytes(ActorCore& core, Pid asker, Payload& item, size_t& bytes) 
   return absl::OkStatus();
 }
 
+ActorCore& OwnerOfWriter(Pid callee) {
+  ActorCore* const core = ActorCore::OfThisTurn(callee);
+  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", callee.ToString(), " is used by another actor or thread");
+  return *core;
+}
+
 // The writer leaves the table. A Write that waits is answered, unless the actor is ending, and its item is not sent.
 void RemoveOutgoing(ActorCore& core, Pid asker, uint64_t ask) {
   OutgoingStream* const stream = FindOutgoing(core, asker, ask);
@@ -159,32 +164,6 @@ void OnStreamCredit(ActorCore& core, Signal& signal) {
   AnswerAsk(core, wait, absl::OkStatus(), {});
 }
 
-// ---- channel.h ----
-
-PendingId SendStreamCall(Pid to, uint32_t mailbox, const MessageType& type, void* value) {
-  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Ask of a stream on a plain thread; streams are read by actors");
-  const KernelCode kernel;
-  if (kernel.is_refused()) return CancelledAsk();
-  ActorCore& core = *ThisTurn().actor();
-  const MonotonicTime deadline =
-      core.current() == nullptr ? MonotonicTime::InfiniteFuture() : core.current()->deadline();
-  const PendingId pending = NewStreamAsk(core, to);
-  if (pending.id == 0) return pending;
-  absl::Status sent = core.system().Send({.from = core.self(),
-                                          .to = to,
-                                          .mailbox = mailbox,
-                                          .ask = pending.id,
-                                          .deadline = deadline,
-                                          .type = &type,
-                                          .value = value},
-                                         TransferMode::kMove);
-  if (!sent.ok()) {
-    core.system().CountRefused();
-    AnswerAsk(core, pending.id, std::move(sent), {});
-  }
-  return pending;
-}
-
 // ---- stream.h ----
 
 PendingId StreamBase::Next(absl::Duration timeout) const {
@@ -247,9 +226,8 @@ bool StreamWriterBase::is_cancelled() const {
   UNDERSTUDY_CHECK(is_open(), "is_cancelled of a StreamWriter that has finished or was moved from");
   const KernelCode kernel;
   if (kernel.is_refused()) return true;
-  ActorCore* const core = ActorCore::OfThisTurn(callee());
-  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", callee().ToString(), " is used by another actor or thread");
-  const OutgoingStream* const stream = FindOutgoing(*core, asker(), ask());
+  ActorCore& core = OwnerOfWriter(callee());
+  const OutgoingStream* const stream = FindOutgoing(core, asker(), ask());
   return stream == nullptr || stream->is_closed();
 }
 
@@ -260,9 +238,8 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
     DestroyLater(std::move(item));
     return CancelledAsk();
   }
-  ActorCore* const core = ActorCore::OfThisTurn(callee());
-  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", callee().ToString(), " is used by another actor or thread");
-  OutgoingStream* const found = FindOutgoing(*core, asker(), ask());
+  ActorCore& core = OwnerOfWriter(callee());
+  OutgoingStream* const found = FindOutgoing(core, asker(), ask());
   if (found == nullptr) {  // the actor's object is being destroyed
     DestroyLater(std::move(item));
     return CancelledAsk();
@@ -271,22 +248,22 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
   UNDERSTUDY_CHECK(stream.wait() == 0, "Write of a StreamWriter while another Write waits; await that one first");
   // The item of an earlier Write that was not sent.
   if (absl::optional<Payload> unwritten = stream.TakeKept()) DestroyLater(*std::move(unwritten));
-  absl::Status fits = SetBytes(*core, asker(), item, bytes);
+  absl::Status fits = SetBytes(core, asker(), item, bytes);
   if (!fits.ok()) {
-    const PendingId refused = NewAsk(*core, Pid(), DeadlineWithin(*core, timeout));
+    const PendingId refused = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
     stream.Keep(std::move(item), bytes, /*wait=*/0);
-    AnswerAsk(*core, refused.id, std::move(fits), {});
+    AnswerAsk(core, refused.id, std::move(fits), {});
     return refused;
   }
   const OutgoingStream::Step step = stream.Write(bytes);
   if (step == OutgoingStream::Step::kSend) {
-    SendItem(*core, asker(), ask(), std::move(item));
-    return {.asker = core->self(), .id = AskTable::kDone};
+    SendItem(core, asker(), ask(), std::move(item));
+    return {.asker = core.self(), .id = AskTable::kDone};
   }
-  const PendingId written = NewAsk(*core, Pid(), DeadlineWithin(*core, timeout));
+  const PendingId written = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
   const bool waits = step == OutgoingStream::Step::kKeep && written.id != 0;
   stream.Keep(std::move(item), bytes, waits ? written.id : 0);
-  if (step == OutgoingStream::Step::kClosed) AnswerAsk(*core, written.id, stream.why(), {});
+  if (step == OutgoingStream::Step::kClosed) AnswerAsk(core, written.id, stream.why(), {});
   return written;
 }
 
@@ -294,9 +271,8 @@ Payload StreamWriterBase::TakeUnwritten() {
   UNDERSTUDY_CHECK(is_open(), "TakeUnwritten of a StreamWriter that has finished or was moved from");
   const KernelCode kernel;
   if (kernel.is_fenced()) return Payload();
-  ActorCore* const core = ActorCore::OfThisTurn(callee());
-  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", callee().ToString(), " is used by another actor or thread");
-  OutgoingStream* const stream = FindOutgoing(*core, asker(), ask());
+  ActorCore& core = OwnerOfWriter(callee());
+  OutgoingStream* const stream = FindOutgoing(core, asker(), ask());
   if (stream == nullptr || stream->wait() != 0) return Payload();
   absl::optional<Payload> item = stream->TakeKept();
   return item.has_value() ? *std::move(item) : Payload();
