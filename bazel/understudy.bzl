@@ -11,34 +11,27 @@ load(":precompiled.bzl", "precompiled")
 _FEATURES = ["layering_check"]
 _PREFIX = "understudy"
 
-# Precompiled headers fit one set of options. So a target with copts of its own gets none, nor do the libraries below tests/,
-# which .bazelrc compiles otherwise than the others, unless they are testonly: then they are compiled as the tests beside them.
-def _library_headers(package, kwargs):
+# A test that depends on one of these takes the kernel's headers, so that a change of one compiles no other test again.
+_KERNEL = ["//:kernel", "//:testing", "//:understudy", "//actors:api", "//actors:simulation", "//actors:testing"]
+
+# Precompiled headers fit one set of options. So a target with copts of its own gets none, nor does what lies below tests/, which .bazelrc
+# compiles otherwise than the rest, unless it is testonly: then it is compiled as the tests beside it.
+def _library_headers(package, deps, kwargs):
     if (package + "/").startswith("tests/"):
-        return _test_headers(package, [], kwargs) if kwargs.get("testonly") else precompiled({})
+        return _test_headers(package, deps, kwargs) if kwargs.get("testonly") else precompiled({})
     if "copts" in kwargs:
         return precompiled({})
     return precompiled({"in_asan": "library", "in_plain": "library", "in_tsan": "library"})
 
-# Only a test that depends on the kernel takes the kernel's headers, so that a change of one compiles no other test again.
-_KERNEL = ["//:testing", "//actors:simulation", "//actors:testing"]
-
-# In these packages `.ci/run` compiles the tests without the tag "long-asan" under ASan too.
-_IN_ASAN = ["tests/actors", "tests/examples/auction", "tests/examples/patterns", "tests/sim", "tests/supervision", "tests/transport"]
-
 def _test_headers(package, deps, kwargs):
     if "copts" in kwargs or not package.startswith("tests/"):
         return precompiled({})
+    test = "kernel_test" if type(deps) == "list" and [dep for dep in deps if dep in _KERNEL] else "test"
     unoptimised = package.split("/")[1:2] in [["actors"], ["conformance"], ["supervision"]]
-    kernel = "kernel_" if type(deps) == "list" and [dep for dep in deps if dep in _KERNEL] else ""
-
-    # With the kernel's headers an include of one that is left out goes unseen. So each test is compiled without them once: under ASan, or,
-    # where it is left out there, without a configuration.
-    in_asan = [of for of in _IN_ASAN if (package + "/").startswith(of + "/")] and "long-asan" not in kwargs.get("tags", [])
     return precompiled({
-        "in_asan": "test_unoptimised",
-        "in_plain": (kernel if in_asan else "") + "test",
-        "in_tsan": kernel + ("test_unoptimised" if unoptimised else "test"),
+        "in_asan": test + "_unoptimised",
+        "in_plain": test,
+        "in_tsan": test + "_unoptimised" if unoptimised else test,
     })
 
 def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, features = [], **kwargs):
@@ -54,7 +47,7 @@ def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, 
       **kwargs: passed to cc_library.
     """
     package = native.package_name()
-    headers = _library_headers(package, kwargs)
+    headers = _library_headers(package, deps, kwargs)
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -120,10 +113,12 @@ def understudy_tree_test(name, src, factories, size = "small", **kwargs):
 
 def understudy_binary(name, srcs, deps = [], features = [], linkopts = [], **kwargs):
     """A cc_binary under layering_check, with a build id, which the line that a fatal signal leaves has (actor_system.h)."""
+    headers = _library_headers(native.package_name(), deps, kwargs)
     native.cc_binary(
         name = name,
         srcs = srcs,
-        deps = deps,
+        copts = kwargs.pop("copts", headers.copts),
+        deps = deps + headers.deps,
         features = _FEATURES + features,
         linkopts = linkopts + ["-Wl,--build-id"],
         **kwargs

@@ -44,11 +44,11 @@
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/session/frame_stream.h"
-#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session_times.h"
 
 namespace understudy {
 
+class Dialer;         // session/frame_stream.h
 struct NodeCounters;  // node_status.h
 struct PeerEvent;     // node_core.h
 struct PeerStatus;    // node_status.h

@@ -19,9 +19,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "understudy/proto/envelope.pb.h"
 
 namespace understudy {
+
+namespace proto {
+class Times;  // envelope.proto
+}
 
 struct SessionTimes {
   // A heartbeat is written when no other frame was written for about this long: four
