@@ -1,22 +1,16 @@
 #include "understudy/transport/gateway/actor_service.h"
 
-#include <grpc/grpc_security_constants.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/impl/rpc_service_method.h>
-#include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
-#include <grpcpp/support/string_ref.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,51 +19,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "understudy/actors/ask_handle.h"
 #include "understudy/actors/named.h"
+#include "understudy/transport/gateway/call_budget.h"
+#include "understudy/transport/gateway/call_parts.h"
 #include "understudy/transport/gateway/rpc_status.h"
+#include "understudy/transport/gateway/stream_call.h"
 
 namespace understudy::internal {
-namespace {
-
-grpc::ByteBuffer ToBuffer(std::string bytes) {
-  // Shorter ones are copied into the slice itself, or into a block that costs no more than the string's.
-  constexpr size_t kCopiedBytesMax = 1024;
-  if (bytes.size() <= kCopiedBytesMax) {
-    const grpc::Slice slice(bytes.data(), bytes.size());
-    return grpc::ByteBuffer(&slice, 1);
-  }
-  auto owned = std::make_unique<std::string>(std::move(bytes));
-  std::string* const kept = owned.release();  // deleted by the slice
-  const grpc::Slice slice(kept->data(), kept->size(), [](void* text) { delete static_cast<std::string*>(text); }, kept);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context) {
-  if (!exported.clients().has_value()) return absl::OkStatus();
-  std::vector<std::string> names;
-  for (const grpc::string_ref& name : context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    names.emplace_back(name.data(), name.size());
-    const std::vector<std::string>& allowed = *exported.clients();
-    if (std::find(allowed.begin(), allowed.end(), names.back()) != allowed.end()) return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(absl::StrCat("a client with the certificate of '", absl::StrJoin(names, "', '"),
-                                                  "' may not call ", exported.service()));
-}
-
-absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none) {
-  const std::chrono::system_clock::time_point deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) return if_none;
-  return absl::FromChrono(deadline) - absl::Now();
-}
-
-}  // namespace
-
 // One call of a client.
 //
 // Invariants:
@@ -110,7 +70,7 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
     asked_.Cancel();
   }
   void OnDone() override {
-    if (is_admitted_) service_.host_.budget->Release(request_bytes_);
+    if (is_admitted_) service_.host_.budget->Release(CallKind::kUnary, request_bytes_);
     Release();
   }
 
@@ -120,20 +80,18 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
   bool InternalInlineable() override { return true; }
 
   absl::Status Admit(size_t bytes) {
-    absl::Status admitted = service_.host_.budget->Admit(bytes);
+    absl::Status admitted = service_.host_.budget->Admit(CallKind::kUnary, bytes);
     is_admitted_ = admitted.ok();
     request_bytes_ = bytes;
     return admitted;
   }
 
   void Ask(const ExportedRpc& rpc, absl::Duration timeout, const grpc::ByteBuffer& request) {
-    grpc::Slice bytes;
-    if (!request.TrySingleSlice(&bytes).ok() && !request.DumpToSingleSlice(&bytes).ok()) {
-      return End(absl::InternalError("gRPC could not decompress the request"));
-    }
+    const absl::StatusOr<grpc::Slice> bytes = BytesOf(request);
+    if (!bytes.ok()) return End(bytes.status());
     ActorSystem& system = *service_.host_.system;
     const Pid to = Resolve(service_.exported_.actor(), CoreOf(system));
-    const absl::string_view view(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+    const absl::string_view view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
     const AskHandle asked = rpc.begin(system, to, view, timeout, this);
     absl::MutexLock lock(&mu_);
     asked_ = asked;
@@ -162,17 +120,38 @@ ActorService::ActorService(const ServiceHost& host, ExportedService exported)
   for (const ExportedRpc& rpc : exported_.rpcs()) {
     const int index = static_cast<int>(paths_.size());
     paths_.push_back(absl::StrCat("/", exported_.service(), "/", rpc.name));
-    using Handler = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
-    // gRPC takes ownership of both.
-    AddMethod(
-        new grpc::internal::RpcServiceMethod(paths_.back().c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
-    MarkMethodRawCallback(index, new Handler([this, &rpc](grpc::CallbackServerContext* context,
-                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* reply) {
-                            auto* const call = new UnaryCall(*this, reply);  // deletes itself
-                            call->Begin(rpc, *context, *request);
-                            return call;
-                          }));
+    if (rpc.begin != nullptr) {
+      AddUnary(index, rpc);
+    } else {
+      AddStream(index, rpc);
+    }
   }
+}
+
+// gRPC takes ownership of the methods and the handlers.
+
+void ActorService::AddUnary(int index, const ExportedRpc& rpc) {
+  using Handler = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  AddMethod(
+      new grpc::internal::RpcServiceMethod(paths_.back().c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+  MarkMethodRawCallback(index, new Handler([this, &rpc](grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* reply) {
+                          auto* const call = new UnaryCall(*this, reply);  // deletes itself
+                          call->Begin(rpc, *context, *request);
+                          return call;
+                        }));
+}
+
+void ActorService::AddStream(int index, const ExportedRpc& rpc) {
+  using Handler = grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+  AddMethod(new grpc::internal::RpcServiceMethod(paths_.back().c_str(), grpc::internal::RpcMethod::SERVER_STREAMING,
+                                                 nullptr));
+  MarkMethodRawCallback(
+      index, new Handler([this, &rpc](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+        auto* const call = new StreamCall(host_);  // deletes itself
+        call->Begin(exported_, rpc, *context, *request);
+        return call;
+      }));
 }
 
 }  // namespace understudy::internal

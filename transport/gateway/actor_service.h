@@ -25,6 +25,9 @@ class ActorService final : public grpc::Service {
  private:
   class UnaryCall;
 
+  void AddUnary(int index, const ExportedRpc& rpc);
+  void AddStream(int index, const ExportedRpc& rpc);
+
   const ServiceHost& host_;
   const ExportedService exported_;
   std::vector<std::string> paths_;  // "/auction.Auction/MakeOffer"; gRPC keeps pointers to them

@@ -12,6 +12,7 @@
 #define UNDERSTUDY_TRANSPORT_GATEWAY_EXPORTED_SERVICE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,12 +23,17 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/ask_handle.h"
 #include "understudy/actors/channel.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/stream.h"
+#include "understudy/transport/gateway/stream_relay.h"
 
 namespace understudy {
 namespace internal {
@@ -48,8 +54,14 @@ struct ExportedRpc {
   // returns. Returns the handle that cancels the ask, if there is one. On a plain thread.
   using Begin = std::function<AskHandle(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
                                         ClientCall* call)>;
-  std::string name;  // such as "MakeOffer"
-  Begin begin;       // null if the rpc returns a stream, which a gateway does not serve
+  // Parses `request` likewise, and spawns an actor that reads the stream of the actor `to` for `client`. Calls
+  // client->End, perhaps before it returns, and also when the actor that it returns is ended. Returns null if it
+  // spawned none. `timeout` may be infinite.
+  using BeginStream = std::function<Pid(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
+                                        ClientStream* client)>;
+  std::string name;          // such as "MakeOffer"
+  Begin begin;               // null if the rpc returns a stream
+  BeginStream begin_stream;  // null if it does not
 };
 
 // The code is gRPC's own for a request that cannot be parsed.
@@ -70,8 +82,9 @@ absl::StatusOr<std::string> SerializeReply(absl::StatusOr<M> reply) {
 }
 
 template <class R, class Request, class Reply>
-ExportedRpc::Begin BeginCall(Channel<Call<Request, Reply>> (R::*channel)() const) {
-  return [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout, ClientCall* call) {
+ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Reply>> (R::*channel)() const) {
+  auto begin = [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout,
+                         ClientCall* call) {
     absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
     if (!request.ok()) {
       call->End(std::move(request).status());
@@ -80,17 +93,35 @@ ExportedRpc::Begin BeginCall(Channel<Call<Request, Reply>> (R::*channel)() const
     return system.Ask((R(to).*channel)(), *std::move(request), timeout,
                       [call](absl::StatusOr<Reply> reply) { call->End(SerializeReply(std::move(reply))); });
   };
+  return {.name = std::string(name), .begin = std::move(begin)};
 }
 
 template <class R, class Request, class Item>
-ExportedRpc::Begin BeginCall(Channel<Call<Request, Stream<Item>>> (R::* /*channel*/)() const) {
-  return nullptr;
+ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (R::*channel)() const) {
+  auto begin = [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout,
+                         ClientStream* client) {
+    absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
+    if (!request.ok()) {
+      client->End(std::move(request).status());
+      return Pid();
+    }
+    // How the call ends if no relay is made.
+    StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
+    const MonotonicTime deadline = system.clock().Now() + timeout;
+    return system.SpawnMade({},
+                            [from = (R(to).*channel)(), request = *std::move(request), deadline,
+                             end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
+                              return std::make_unique<StreamRelay<Request, Item>>(std::move(from), std::move(request),
+                                                                                  deadline, std::move(end));
+                            });
+  };
+  return {.name = std::string(name), .begin_stream = std::move(begin)};
 }
 
 // A cast: the client is answered when the mailbox has accepted the message. google.protobuf.Empty has no bytes.
 template <class R, class Message>
-ExportedRpc::Begin BeginCall(Channel<Message> (R::*channel)() const) {
-  return [channel](ActorSystem&, Pid to, absl::string_view bytes, absl::Duration, ClientCall* call) {
+ExportedRpc RpcOf(absl::string_view name, Channel<Message> (R::*channel)() const) {
+  auto begin = [channel](ActorSystem&, Pid to, absl::string_view bytes, absl::Duration, ClientCall* call) {
     absl::StatusOr<Message> message = ParseRequest<Message>(bytes);
     absl::Status sent = message.status();
     if (sent.ok()) sent = (R(to).*channel)().Send(*std::move(message));
@@ -101,6 +132,7 @@ ExportedRpc::Begin BeginCall(Channel<Message> (R::*channel)() const) {
     }
     return AskHandle();
   };
+  return {.name = std::string(name), .begin = std::move(begin)};
 }
 
 }  // namespace internal
@@ -139,9 +171,7 @@ class ExportedService {
 template <class R>
 [[nodiscard]] ExportedService Export(std::string actor) {
   std::vector<internal::ExportedRpc> rpcs;
-  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) {
-    rpcs.push_back({.name = std::string(name), .begin = internal::BeginCall<R>(channel)});
-  });
+  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) { rpcs.push_back(internal::RpcOf<R>(name, channel)); });
   return ExportedService(std::string(R::ActorType::kService), std::move(actor), std::move(rpcs));
 }
 

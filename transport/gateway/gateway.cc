@@ -64,12 +64,6 @@ absl::Status CheckExport(const ExportedService& exported, bool is_tls) {
   if (exported.service() == kHealth) {
     return absl::InvalidArgumentError(absl::StrCat("the gateway serves ", kHealth, " itself: it cannot be exported"));
   }
-  for (const internal::ExportedRpc& rpc : exported.rpcs()) {
-    if (rpc.begin != nullptr) continue;
-    return absl::UnimplementedError(absl::StrCat("the rpc ", exported.service(), "/", rpc.name,
-                                                 " returns a stream, which a gateway does not serve yet: export a ",
-                                                 "service whose rpcs return one reply"));
-  }
   if (exported.clients().has_value() && !is_tls) {
     return absl::FailedPreconditionError(
         absl::StrCat("the export of ", exported.service(),
@@ -109,6 +103,7 @@ absl::Status CheckOptions(const GatewayOptions& options) {
   constexpr int kCountMax = 1 << 20;
   constexpr int64_t kBytesMax = int64_t{1} << 40;
   if (valid.ok()) valid = CheckBound("calls_max", options.calls_max, kCountMax);
+  if (valid.ok()) valid = CheckBound("streams_max", options.streams_max, kCountMax);
   if (valid.ok()) valid = CheckBound("calls_per_connection_max", options.calls_per_connection_max, kCountMax);
   if (valid.ok()) valid = CheckBound("connections_max", options.connections_max, kCountMax);
   // gRPC counts the bytes of a message in an int.
@@ -164,7 +159,9 @@ class Connections {
 class Gateway::Parts {
  public:
   Parts(ActorSystem& system, GatewayOptions options)
-      : system_(system), options_(std::move(options)), budget_(options_.calls_max, options_.requests_bytes_max) {}
+      : system_(system),
+        options_(std::move(options)),
+        budget_(options_.calls_max, options_.streams_max, options_.requests_bytes_max) {}
   ~Parts();
 
   absl::Status Start();
@@ -273,6 +270,7 @@ GatewayCounters Gateway::Parts::counters() const {
   counters.calls = budget_.admitted();
   counters.refused = budget_.refused();
   counters.under_way = budget_.under_way();
+  counters.streams = budget_.streams();
   for (const auto& acceptor : acceptors_) {
     const internal::ConnectionCounts counts = acceptor->counts();
     counters.connections += counts.connections;

@@ -9,7 +9,10 @@
 //
 // A client calls /auction.Auction/MakeOffer as of any gRPC server. Each unary rpc is an ask of the actor's mailbox, and
 // the client's deadline is the ask's; a client that cancels its call, or whose connection ends, cancels the ask. An rpc
-// with `option (understudy.options.cast)` is answered OK when the mailbox has accepted the message.
+// with `option (understudy.options.cast)` is answered OK when the mailbox has accepted the message. Each rpc that
+// `returns (stream M)` is a stream of the actor (stream.h): the client gets its items and then the status with which it
+// ends. A client that does not read holds up the actor's StreamWriter, and one that cancels, goes or reaches its
+// deadline cancels the stream.
 //
 // Errors: the code of the absl::Status is that of the call's status, and the text its message. An error of the library
 // (error.h) has its kind in the status details (grpc-status-details-bin), as a google.rpc.ErrorInfo with the domain
@@ -20,7 +23,7 @@
 // will be restarted. The empty name is the whole gateway, SERVING until it drains.
 // Bounds: those of GatewayOptions. Beyond the bounds of calls and bytes a call is answered RESOURCE_EXHAUSTED; beyond
 // calls_per_connection_max it waits at the client; a connection beyond connections_max is closed. A call that waits
-// for its answer counts as an actor of the system (ActorSystem::Ask).
+// for its answer, and a stream, counts as an actor of the system (ActorSystem::Ask).
 // Security: off loopback a gateway requires TLS, and then each client needs a certificate that the CA has signed;
 // ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
 // Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
@@ -54,12 +57,14 @@ struct GatewayOptions {
   std::vector<ExportedService> exports;
   // If not null, this node's Drain, and so its RunTree on SIGTERM, drains the gateway first.
   Node* drain_with = nullptr;
-  // The timeout of a call whose client has set no deadline.
+  // The timeout of a unary call whose client has set no deadline. A stream without a deadline has no timeout.
   absl::Duration default_timeout = absl::Seconds(30);
   // The time that calls under way have when the gateway is destroyed.
   absl::Duration drain_within = absl::Seconds(5);
   // Calls of all clients that are under way at once.
   int calls_max = 10'000;
+  // Those of them that return a stream. A client may keep a stream for as long as it likes.
+  int streams_max = 1'000;
   // Calls under way on one connection; further ones wait at the client.
   int calls_per_connection_max = 100;
   // Connections of all clients. Those without a call yet are also bounded in their number, their rate and their time
@@ -73,9 +78,10 @@ struct GatewayOptions {
 
 struct GatewayCounters {
   int64_t calls = 0;    // calls of exported services that were admitted
-  int64_t refused = 0;  // calls beyond calls_max or requests_bytes_max
+  int64_t refused = 0;  // calls beyond calls_max, streams_max or requests_bytes_max
   // Gauges.
-  int64_t under_way = 0;
+  int64_t under_way = 0;  // streams among them
+  int64_t streams = 0;
   int connections = 0;
   int connections_without_call = 0;  // those on which no call has begun yet
 };
@@ -100,7 +106,7 @@ class Gateway {
   // Ends the gateway, in this order:
   //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end.
   //  2. No connection and no call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
-  //  3. The calls under way end. Those that are left after `within` are cancelled.
+  //  3. The calls under way, streams among them, end. Those that are left after `within` are cancelled.
   // Returns true if none had to be cancelled. The first call drains; others, at the same time or later, wait for it and
   // return the same. Drain the gateway before the system's Shutdown, so that calls under way find their actors.
   bool Drain(absl::Duration within);

@@ -2,17 +2,22 @@
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_DESK_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_DESK_H_
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/ref.h"
+#include "understudy/actors/stream_writer.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
 
@@ -23,6 +28,8 @@ struct DeskEvents {
   absl::Notification waits;      // a call of Wait has reached the desk
   absl::Notification cancelled;  // it was cancelled there
   absl::Notification expired;    // its deadline passed there
+  absl::Notification unwritten;  // a write of Count failed
+  std::atomic<int> written{0};   // the items that Count has written
 };
 
 // Takes asks and does not answer them.
@@ -63,6 +70,36 @@ class DeskKeeper final : public desk::DeskActor {
     if (!answer.ok()) co_return answer.status();
     co_return request;
   }
+  Task<> Count(const desk::CountRequest& request, StreamWriter<desk::Text> writer) {
+    const absl::Duration within =
+        request.write_within_ms() == 0 ? absl::Hours(1) : absl::Milliseconds(request.write_within_ms());
+    for (int i = 0; i < request.items(); ++i) {
+      desk::Text item;
+      item.set_text(absl::StrCat(i, " "));
+      item.mutable_text()->resize(std::max<size_t>(item.text().size(), request.item_bytes()), '.');
+      auto writing = writer.Write(std::move(item), within);
+      const absl::Status written = co_await writing;
+      if (!written.ok()) {
+        NotifyOnce(events_.unwritten);
+        if (understudy::IsCancelled(written)) NotifyOnce(events_.cancelled);
+        co_return writer.Finish(written);
+      }
+      ++events_.written;
+    }
+    if (request.stay()) {
+      auto asked = silence_[&Silence::ask].Ask(0, absl::Hours(1));
+      NotifyOnce(events_.waits);
+      const absl::StatusOr<int> answer = co_await asked;
+      if (understudy::IsCancelled(answer.status())) NotifyOnce(events_.cancelled);
+      co_return writer.Finish(answer.status());
+    }
+    const desk::Provocation& end = request.end();
+    if (end.crash()) {
+      Fail(absl::DataLossError("the desk broke"));
+    } else if (!end.drop()) {
+      writer.Finish(absl::Status(static_cast<absl::StatusCode>(end.code()), end.text()));
+    }
+  }
   absl::Status Provoke(const desk::Provocation& request, Replier<desk::Text> replier) {
     if (request.crash()) return Fail(absl::DataLossError("the desk broke"));
     if (!request.drop()) replier.Reply(absl::Status(static_cast<absl::StatusCode>(request.code()), request.text()));
@@ -79,6 +116,7 @@ class DeskKeeper final : public desk::DeskActor {
                  On(note, &DeskKeeper::Note),
                  On(open, &DeskKeeper::Open),
                  On(wait, &DeskKeeper::Wait).Interleaved(),
+                 On(count, &DeskKeeper::Count).Interleaved(),
                  On(provoke, &DeskKeeper::Provoke)};
   Behavior closed_{"closed", On(echo, &DeskKeeper::Echo), On(open, &DeskKeeper::Open)};
 };

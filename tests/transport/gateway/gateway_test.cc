@@ -302,14 +302,13 @@ TEST(GatewayOptionsTest, EachInvalidOptionHasItsError) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   expect({}, kInvalid, "exports is empty");
   expect({.exports = {exported, Export<desk::DeskRef>("other")}}, kInvalid, "desk.Desk is exported twice");
-  expect({.exports = {ExportedService("desk.Feed", "feed", {{.name = "Follow", .begin = nullptr}})}},
-         absl::StatusCode::kUnimplemented, "desk.Feed/Follow returns a stream");
   expect({.exports = {Export<desk::DeskRef>("")}}, kInvalid, "the export of desk.Desk");
   expect({.listen = {}, .exports = {exported}}, kInvalid, "listen is empty");
   expect({.listen = {"127.0.0.1"}, .exports = {exported}}, kInvalid, "the port is missing");
   expect({.listen = {"unix:/tmp/desk"}, .exports = {exported}}, kInvalid, "expected a TCP address");
   expect({.exports = {exported}, .default_timeout = absl::ZeroDuration()}, kInvalid, "default_timeout is 0");
   expect({.exports = {exported}, .calls_max = 0}, kInvalid, "calls_max is 0: expected 1 to 1048576");
+  expect({.exports = {exported}, .streams_max = 0}, kInvalid, "streams_max is 0");
   expect({.exports = {exported}, .calls_per_connection_max = 0}, kInvalid, "calls_per_connection_max is 0");
   expect({.exports = {exported}, .connections_max = 0}, kInvalid, "connections_max is 0");
   expect({.exports = {exported}, .request_bytes_max = size_t{1} << 31}, kInvalid, "request_bytes_max is 2147483648");

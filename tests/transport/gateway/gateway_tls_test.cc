@@ -86,6 +86,8 @@ TEST_F(GatewayTlsTest, AnotherClientIsDeniedAndDoesNotReachTheActor) {
   const grpc::Status status = front.EchoStatus();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(status.error_message(), HasSubstr("'ops' may not call desk.Desk"));
+  const grpc::Status stream = front.CallBytes("/desk.Desk/Count", "");
+  EXPECT_EQ(stream.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(front.gateway->counters().calls, 0);
 }
 

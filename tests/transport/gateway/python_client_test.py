@@ -87,6 +87,31 @@ class PythonClientTest(unittest.TestCase):
         self.assertEqual(call.code(), grpc.StatusCode.CANCELLED)
         self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
 
+    def count(self, items, *more, **options):
+        """A stream of items; `more` are further fields of desk.CountRequest."""
+        request = number(1, items) + b"".join(more)
+        return self.channel.unary_stream("/desk.Desk/Count")(request, timeout=options.pop("timeout", WITHIN))
+
+    def test_a_stream_gives_its_items_and_then_its_end(self):
+        self.assertEqual(list(self.count(100)), [text("%d " % i) for i in range(100)])
+        ended = self.count(2, field(4, number(1, 9) + field(2, b"closed")))
+        self.assertEqual([next(ended), next(ended)], [text("0 "), text("1 ")])
+        with self.assertRaises(grpc.RpcError) as raised:
+            next(ended)
+        self.assertEqual((raised.exception.code(), raised.exception.details()),
+                         (grpc.StatusCode.FAILED_PRECONDITION, "closed"))
+
+    def test_a_stream_is_cancelled_and_ends_at_its_deadline(self):
+        cancelled = self.count(1, number(5, 1))
+        self.assertEqual(next(cancelled), text("0 "))
+        cancelled.cancel()
+        self.assertEqual(cancelled.code(), grpc.StatusCode.CANCELLED)
+        late = self.count(1, number(5, 1), timeout=0.5)
+        with self.assertRaises(grpc.RpcError) as raised:
+            list(late)
+        self.assertEqual(raised.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
+
     def test_errors_are_statuses(self):
         provoke = "/desk.Desk/Provoke"
         mine = self.error(provoke, number(1, 9) + field(2, b"closed"))

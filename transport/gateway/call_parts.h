@@ -1,0 +1,32 @@
+// What a gateway's unary calls and streams have in common: bytes, and what gRPC says of a call. Any thread.
+#ifndef UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
+#define UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "understudy/transport/gateway/exported_service.h"
+
+namespace understudy::internal {
+
+// Returns the bytes of a request in one piece.
+absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request);
+
+// Moves the bytes of a reply or an item into a buffer.
+grpc::ByteBuffer ToBuffer(std::string bytes);
+
+// Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients).
+absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context);
+
+// Returns the time until the client's deadline, or `if_none` if the client has set none.
+absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none);
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
