@@ -472,12 +472,10 @@ absl::StatusOr<std::unique_ptr<Node>> Node::FromParent(ActorSystem& system, Node
 }
 
 bool Node::HasParent() { return internal::ReceivedInvitation() != nullptr; }
-
 std::string Node::GivenName(absl::string_view otherwise) {
   const absl::StatusOr<internal::ParentInvitation>* const invitation = internal::ReceivedInvitation();
   return invitation != nullptr && invitation->ok() ? (*invitation)->node : std::string(otherwise);
 }
-
 const std::string& Node::name() const { return parts_->name(); }
 const std::string& Node::address() const { return parts_->address(); }
 absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { return parts_->AddPeer(node, address); }
@@ -486,6 +484,8 @@ std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
 void Node::Ready() { parts_->Ready(); }
 NodeState Node::state() const { return parts_->drain().state(); }
+uint64_t Node::WhenReady(std::function<void()> step) { return parts_->drain().AddWhenReady(std::move(step)); }
+void Node::ForgetWhenReady(uint64_t id) { parts_->drain().RemoveWhenReady(id); }
 void Node::RequestStop() { parts_->RequestStop(); }
 uint64_t Node::DrainFirst(DrainStep step) { return parts_->drain().AddFirst(std::move(step)); }
 void Node::ForgetDrainFirst(uint64_t id) { parts_->drain().RemoveFirst(id); }

@@ -151,6 +151,11 @@ class Node {
   // RunUntilSignal at its beginning.
   void Ready();
   NodeState state() const;
+  // Calls `step` once: when this node has started, on the thread of the first call of Ready, or at once if it has
+  // started already. `step` must not block. Returns an id for ForgetWhenReady.
+  uint64_t WhenReady(std::function<void()> step);
+  // The step is not running when this returns, and does not run later. Must not be called by a step.
+  void ForgetWhenReady(uint64_t id);
 
   // Makes RunUntilSignal drain and return, as SIGTERM does. May be called on any
   // thread and in an actor's turn.
@@ -159,7 +164,7 @@ class Node {
   using DrainStep = std::function<void(absl::Duration within)>;
   // Makes Drain call `step` before all else, with half of its `within` less what earlier steps took. The actors have
   // the time that is left. For what takes calls from outside the cluster, such as a Gateway
-  // (GatewayOptions::drain_with). `step` runs on the thread of Drain. Returns an id for ForgetDrainFirst.
+  // (GatewayOptions::node). `step` runs on the thread of Drain. Returns an id for ForgetDrainFirst.
   uint64_t DrainFirst(DrainStep step);
   // The step is not running when this returns, and does not run later. Must not be called by a step.
   void ForgetDrainFirst(uint64_t id);

@@ -34,8 +34,32 @@ void NodeDrain::AwaitShutDown() {
 }
 
 void NodeDrain::MarkReady() {
-  absl::MutexLock lock(&mu_);
-  is_ready_ = true;
+  absl::MutexLock steps(&ready_mu_);
+  {
+    absl::MutexLock lock(&mu_);
+    is_ready_ = true;
+  }
+  for (const auto& [id, step] : std::exchange(when_ready_, {})) step();
+}
+
+uint64_t NodeDrain::AddWhenReady(std::function<void()> step) {
+  absl::MutexLock steps(&ready_mu_);
+  const bool is_ready = [this] {
+    absl::MutexLock lock(&mu_);
+    return is_ready_;
+  }();
+  ++last_when_ready_;
+  if (is_ready) {
+    step();
+  } else {
+    when_ready_.emplace(last_when_ready_, std::move(step));
+  }
+  return last_when_ready_;
+}
+
+void NodeDrain::RemoveWhenReady(uint64_t id) {
+  absl::MutexLock steps(&ready_mu_);
+  when_ready_.erase(id);
 }
 
 NodeState NodeDrain::state() const {

@@ -33,9 +33,11 @@ class NodeDrain {
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
 
-  // See Node::Ready and Node::state.
+  // See Node::Ready, Node::state, Node::WhenReady and Node::ForgetWhenReady.
   void MarkReady();
   NodeState state() const;
+  uint64_t AddWhenReady(std::function<void()> step);
+  void RemoveWhenReady(uint64_t id);
 
   // See Node::DrainFirst and Node::ForgetDrainFirst.
   uint64_t AddFirst(std::function<void(absl::Duration within)> step);
@@ -74,7 +76,10 @@ class NodeDrain {
   absl::Duration within_;
   absl::Duration took_;  // for ShutDown
   bool in_order_ = true;
-  absl::Mutex first_mu_;  // held while a step runs
+  absl::Mutex ready_mu_;  // held while a step of WhenReady runs
+  uint64_t last_when_ready_ ABSL_GUARDED_BY(ready_mu_) = 0;
+  std::map<uint64_t, std::function<void()>> when_ready_ ABSL_GUARDED_BY(ready_mu_);  // empty once it is ready
+  absl::Mutex first_mu_;  // held while a step of DrainFirst runs
   uint64_t last_first_ ABSL_GUARDED_BY(first_mu_) = 0;
   std::map<uint64_t, std::function<void(absl::Duration)>> first_ ABSL_GUARDED_BY(first_mu_);
   std::thread shutting_down_;  // started by ShutDown, joined by AwaitShutDown

@@ -142,7 +142,7 @@ void BuyAll(Shop::Stub& stub, int customer, Totals& totals) {
   }
 }
 
-// Waits until the shop has started: before that, the gateway knows no actor that answers, and says NOT_FOUND.
+// Waits until the shop has started: before that, the gateway says UNAVAILABLE.
 bool AwaitShop(Shop::Stub& stub, Totals& totals) {
   for (int tries = 0; tries < kTriesMax; ++tries) {
     StockRequest request;

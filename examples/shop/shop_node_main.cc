@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   }
   absl::StatusOr<std::unique_ptr<Gateway>> gateway = Gateway::Start(
       system,
-      {.listen = {absl::GetFlag(FLAGS_listen)}, .exports = {Export<shop::ShopRef>("shop")}, .drain_with = node->get()});
+      {.listen = {absl::GetFlag(FLAGS_listen)}, .exports = {Export<shop::ShopRef>("shop")}, .node = node->get()});
   if (!gateway.ok()) {
     std::cerr << "shop_node: " << gateway.status().message() << "\n";
     return 2;

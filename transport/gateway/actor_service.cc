@@ -43,7 +43,7 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
   void Begin(const ExportedRpc& rpc, const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request) {
     const ServiceHost& host = service_.host_;
     host.on_call(context.peer());
-    absl::Status allowed = CheckClient(service_.exported_, context);
+    absl::Status allowed = CheckCall(host, service_.exported_, context);
     if (allowed.ok()) allowed = Admit(request.Length());
     if (allowed.ok()) {
       Ask(rpc, TimeoutOf(context, host.default_timeout), request);

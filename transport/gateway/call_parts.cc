@@ -8,6 +8,7 @@
 #include <grpcpp/support/string_ref.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
 
@@ -44,6 +46,8 @@ grpc::ByteBuffer ToBuffer(std::string bytes) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+namespace {
+
 absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context) {
   if (!exported.clients().has_value()) return absl::OkStatus();
   std::vector<std::string> names;
@@ -54,6 +58,17 @@ absl::Status CheckClient(const ExportedService& exported, const grpc::ServerCont
   }
   return absl::PermissionDeniedError(absl::StrCat("a client with the certificate of '", absl::StrJoin(names, "', '"),
                                                   "' may not call ", exported.service()));
+}
+
+}  // namespace
+
+absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
+                       const grpc::ServerContextBase& context) {
+  absl::Status allowed = CheckClient(exported, context);
+  if (allowed.ok() && !host.is_ready.load(std::memory_order_relaxed)) {
+    return absl::UnavailableError("the actors of this node have not started yet: call again later");
+  }
+  return allowed;
 }
 
 absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none) {

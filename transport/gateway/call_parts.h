@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
 
@@ -21,8 +22,10 @@ absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request);
 // Moves the bytes of a reply or an item into a buffer.
 grpc::ByteBuffer ToBuffer(std::string bytes);
 
-// Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients).
-absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context);
+// Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients), and
+// Unavailable until the gateway is ready.
+absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
+                       const grpc::ServerContextBase& context);
 
 // Returns the time until the client's deadline, or `if_none` if the client has set none.
 absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -173,6 +174,10 @@ class Gateway::Parts {
   absl::Status OpenSockets();
   absl::Status StartServer();
   void StartAcceptors();
+  void Ready() {
+    host_.is_ready.store(true, std::memory_order_relaxed);
+    health_->Ready();
+  }
   bool DrainLocked(absl::Duration within) ABSL_EXCLUSIVE_LOCKS_REQUIRED(drain_mu_);
 
   // Constant after Start.
@@ -187,7 +192,9 @@ class Gateway::Parts {
   std::shared_ptr<Connections> connections_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<internal::Acceptor>> acceptors_;
-  uint64_t drain_step_ = 0;  // 0: none
+  // The node's ids, if there is a node.
+  uint64_t ready_step_ = 0;
+  uint64_t drain_step_ = 0;
 
   absl::Mutex drain_mu_;  // held during the drain
   absl::optional<bool> drained_in_time_ ABSL_GUARDED_BY(drain_mu_);
@@ -197,9 +204,11 @@ absl::Status Gateway::Parts::Start() {
   if (absl::Status valid = CheckOptions(options_); !valid.ok()) return valid;
   if (absl::Status opened = OpenSockets(); !opened.ok()) return opened;
   if (absl::Status started = StartServer(); !started.ok()) return started;
+  if (options_.node == nullptr) Ready();
   StartAcceptors();
-  if (options_.drain_with != nullptr) {
-    drain_step_ = options_.drain_with->DrainFirst([this](absl::Duration within) { Drain(within); });
+  if (options_.node != nullptr) {
+    ready_step_ = options_.node->WhenReady([this] { Ready(); });
+    drain_step_ = options_.node->DrainFirst([this](absl::Duration within) { Drain(within); });
   }
   return absl::OkStatus();
 }
@@ -299,7 +308,10 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
 Gateway::Parts::~Parts() {
   for (const internal::ListeningSocket& socket : sockets_) close(socket.descriptor);
   if (server_ == nullptr) return;  // it did not start
-  if (drain_step_ != 0) options_.drain_with->ForgetDrainFirst(drain_step_);
+  if (options_.node != nullptr) {
+    options_.node->ForgetWhenReady(ready_step_);
+    options_.node->ForgetDrainFirst(drain_step_);
+  }
   Drain(options_.drain_within);
 }
 

@@ -20,7 +20,8 @@
 // gRPC's own servers, and does not reach the actor. An unknown service or method is UNIMPLEMENTED.
 // Health: the gateway serves grpc.health.v1.Health, Check and Watch. A service is known there by its own name
 // ("auction.Auction") and by the actor's, and is SERVING while an actor has the name: not while the actor is down and
-// will be restarted. The empty name is the whole gateway, SERVING until it drains.
+// will be restarted. The empty name is the whole gateway. No name is SERVING before the
+// tree has started (GatewayOptions::node) and once the gateway drains.
 // Bounds: those of GatewayOptions. Beyond the bounds of calls and bytes a call is answered RESOURCE_EXHAUSTED; beyond
 // calls_per_connection_max it waits at the client; a connection beyond connections_max is closed. A call that waits
 // for its answer, and a stream, counts as an actor of the system (ActorSystem::Ask).
@@ -28,7 +29,7 @@
 // ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
 // Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
 // gateway; they parse requests, and neither wait for actors nor run handlers.
-// Lifetime: the gateway must be destroyed before its system, and before the node of GatewayOptions::drain_with.
+// Lifetime: the gateway must be destroyed before its system, and before the node of GatewayOptions::node.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 
@@ -55,8 +56,10 @@ struct GatewayOptions {
   Credentials credentials;
   // The actors that clients may call: each service at most once.
   std::vector<ExportedService> exports;
-  // If not null, this node's Drain, and so its RunTree on SIGTERM, drains the gateway first.
-  Node* drain_with = nullptr;
+  // The system's node, if it has one. Until that is ready (Node::Ready, which RunTree calls when the tree has started)
+  // calls are answered UNAVAILABLE, and health says NOT_SERVING. The node's Drain, and so its RunTree on SIGTERM,
+  // drains the gateway first. A gateway without a node serves at once.
+  Node* node = nullptr;
   // The timeout of a unary call whose client has set no deadline. A stream without a deadline has no timeout.
   absl::Duration default_timeout = absl::Seconds(30);
   // The time that calls under way have when the gateway is destroyed.

@@ -9,6 +9,7 @@
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -188,7 +189,7 @@ void HealthService::AddWatch() {
 Serving HealthService::StatusOf(const std::string& service) {
   const auto found = actors_.find(service);
   if (!service.empty() && found == actors_.end()) return proto::HealthReply::SERVICE_UNKNOWN;
-  if (is_draining_) return proto::HealthReply::NOT_SERVING;
+  if (is_draining_ || !host_.is_ready.load(std::memory_order_relaxed)) return proto::HealthReply::NOT_SERVING;
   const bool has_actor = service.empty() || registry_.Find(found->second).has_value();
   return has_actor ? proto::HealthReply::SERVING : proto::HealthReply::NOT_SERVING;
 }

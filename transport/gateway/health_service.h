@@ -1,7 +1,8 @@
 // HealthService: grpc.health.v1.Health for the names that a gateway exports.
 //
-// A name is SERVING while an actor has it, as the system's registry knows: an actor's end, also one after which its
-// supervisor will start it again, makes the name NOT_SERVING before anybody else hears of it.
+// Until the gateway is ready no name is SERVING. Then a name is SERVING while an actor has it, as the system's registry
+// knows: an actor's end, also one after which its supervisor will start it again, makes the name NOT_SERVING before
+// anybody else hears of it.
 //
 // gRPC's own service (EnableDefaultHealthCheckService) does not end calls of Watch when it shuts down, so a drain would
 // wait for its whole time while anybody watches; nor does it bound those calls or tell of a connection's first call.
@@ -36,6 +37,8 @@ class HealthService final : public grpc::Service {
   HealthService(const ServiceHost& host, std::map<std::string, std::string> actors);
   ~HealthService() override;
 
+  // ServiceHost::is_ready has become true. Those who watch are told.
+  void Ready() { OnChange(); }
   // Every name is NOT_SERVING from now on. Those who watch are told, and their calls end.
   void Drain();
 

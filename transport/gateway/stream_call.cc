@@ -28,7 +28,7 @@ namespace understudy::internal {
 void StreamCall::Begin(const ExportedService& exported, const ExportedRpc& rpc,
                        const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request) {
   host_.on_call(context.peer());
-  absl::Status allowed = CheckClient(exported, context);
+  absl::Status allowed = CheckCall(host_, exported, context);
   if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, request.Length());
   if (allowed.ok()) {
     is_admitted_ = true;

@@ -23,7 +23,7 @@ int main() {
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   if (!node.ok()) return 2;
   absl::StatusOr<std::unique_ptr<Gateway>> gateway =
-      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .drain_with = node->get()});
+      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .node = node->get()});
   if (!gateway.ok()) return 2;
   std::cout << (*gateway)->addresses()[0] << std::endl;
   std::thread input([&] {

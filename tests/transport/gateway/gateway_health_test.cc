@@ -1,5 +1,7 @@
 // grpc.health.v1.Health of a gateway, as a client with the public health.proto sees it.
 #include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
@@ -8,16 +10,23 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
+#include "understudy/tests/transport/gateway/desk.grpc.pb.h"
+#include "understudy/tests/transport/gateway/desk.h"
+#include "understudy/tests/transport/gateway/desk.pb.h"
 #include "understudy/tests/transport/gateway/front.h"
 #include "understudy/tests/transport/gateway/health.grpc.pb.h"
 #include "understudy/tests/transport/gateway/health.pb.h"
 #include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/gateway.h"
 #include "understudy/transport/gateway/gateway_limits.h"
+#include "understudy/transport/node.h"
 
 namespace understudy {
 namespace {
@@ -119,6 +128,49 @@ TEST_F(HealthTest, ADrainFirstTellsThoseWhoWatchAndCallsUnderWayGoOn) {
   EXPECT_FALSE(front_.events.cancelled.HasBeenNotified());
   call.context.TryCancel();
   draining.join();
+}
+
+TEST(GatewayReadyTest, UntilTheNodeIsReadyCallsAreUnavailableAndNothingServes) {
+  DeskEvents events;
+  ActorSystem system({.name = "front"});
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  ASSERT_TRUE(node.ok()) << node.status();
+  const absl::StatusOr<std::unique_ptr<Gateway>> gateway =
+      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .node = node->get()});
+  ASSERT_TRUE(gateway.ok()) << gateway.status();
+  const auto channel = grpc::CreateChannel((*gateway)->addresses()[0], grpc::InsecureChannelCredentials());
+  const auto stub = desk::Desk::NewStub(channel);
+  const auto health = Health::NewStub(channel);
+  const auto echo = [&] {
+    grpc::ClientContext context;
+    desk::Text reply;
+    return stub->Echo(&context, TextOf("hello"), &reply);
+  };
+  const auto count = [&] {
+    grpc::ClientContext context;
+    return stub->Count(&context, desk::CountRequest())->Finish();
+  };
+  grpc::ClientContext context;
+  const auto watch = health->Watch(&context, Of(""));
+  HealthCheckResponse reply;
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::NOT_SERVING);
+  const auto expect_unavailable = [&] {
+    for (const grpc::Status& status : {echo(), count()}) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+      EXPECT_THAT(status.error_message(), HasSubstr("have not started yet"));
+    }
+  };
+  expect_unavailable();
+  system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  expect_unavailable();  // others of the tree may still be starting
+  (*node)->Ready();
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVING);
+  EXPECT_TRUE(echo().ok());
+  EXPECT_TRUE(count().ok());
+  context.TryCancel();
+  (void)watch->Finish();
 }
 
 TEST_F(HealthTest, CallsOfWatchAreBounded) {

@@ -272,7 +272,7 @@ TEST(GatewayTest, ANodeDrainsItsGatewayBeforeItsActors) {
   const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   ASSERT_TRUE(node.ok()) << node.status();
   const absl::StatusOr<std::unique_ptr<Gateway>> gateway =
-      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .drain_with = node->get()});
+      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .node = node->get()});
   ASSERT_TRUE(gateway.ok()) << gateway.status();
   // Registered later, so it runs after the gateway's step.
   bool has_desk = false;

@@ -102,6 +102,21 @@ TEST(NodeState, ANodeStartsIsReadyAndDrains) {
   EXPECT_EQ(ledger.node->state(), NodeState::kDraining);
 }
 
+TEST(NodeState, WhatWaitsForTheStartIsCalledOnceWhenTheNodeIsReady) {
+  Site ledger("ledger");
+  int calls = 0;
+  ledger.node->WhenReady([&] { ++calls; });
+  const uint64_t forgotten = ledger.node->WhenReady([] { FAIL() << "a step that was forgotten runs"; });
+  ledger.node->ForgetWhenReady(forgotten);
+  EXPECT_EQ(calls, 0);
+  ledger.node->Ready();
+  EXPECT_EQ(calls, 1);
+  ledger.node->WhenReady([&] { calls += 10; });  // the node is ready already
+  EXPECT_EQ(calls, 11);
+  ledger.node->Ready();
+  EXPECT_EQ(calls, 11);
+}
+
 TEST(NodeDrain, ANegativeTimeCountsAsZero) {
   Site ledger("ledger");
   EXPECT_EQ(ledger.node->Drain(-absl::Hours(1)), 0) << "there is no actor to kill";
