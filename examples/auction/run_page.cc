@@ -34,10 +34,17 @@ int64_t Imbalance(const NodeReport& report) {
 
 std::string FormatProblems(const std::vector<InputProblem>& problems) {
   std::string text;
-  std::string file;
-  for (const InputProblem& problem : problems) {
-    if (problem.file != file) absl::StrAppend(&text, "  ", Printable(file = problem.file), "\n");
-    absl::StrAppend(&text, WrapText(absl::StrFormat("  %6d: %s", problem.line, Printable(problem.reason)), 10), "\n");
+  for (auto problem = problems.begin(); problem != problems.end();) {
+    const auto next = std::find_if(problem, problems.end(),
+                                   [problem](const InputProblem& other) { return other.file != problem->file; });
+    absl::StrAppend(&text, "  ", Printable(problem->file), "\n");
+    const auto shown_end = problem + std::min<ptrdiff_t>(next - problem, kProblemsShownMax);
+    for (; problem != shown_end; ++problem) {
+      absl::StrAppend(&text, WrapText(absl::StrFormat("  %6d: %s", problem->line, Printable(problem->reason)), 10),
+                      "\n");
+    }
+    if (problem != next) absl::StrAppend(&text, "          and ", next - problem, " more\n");
+    problem = next;
   }
   return text;
 }

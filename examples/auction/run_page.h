@@ -19,7 +19,11 @@ namespace auction {
 // Returns a header and a line for each lot, such as "lot-01   Brass sextant   vera   1250.00".
 std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotResult>& results);
 
-// Returns the faults in the input, for each file below its path.
+// Faults of one file that FormatProblems shows.
+inline constexpr int kProblemsShownMax = 20;
+
+// Returns the faults in the input, for each file below its path: the first kProblemsShownMax, and how many more there
+// are.
 std::string FormatProblems(const std::vector<InputProblem>& problems);
 
 // Returns a line for each node: the messages that its mailboxes accepted, and a column for each disposition that some

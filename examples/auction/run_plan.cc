@@ -56,8 +56,8 @@ absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vec
   for (size_t i = 0; i < lots.size(); ++i) {
     if (offers_of[lots[i].id] > 0) busy.push_back(i);
   }
+  if (busy.empty()) return absl::InvalidArgumentError("no lot has a bid, so there is nothing to run");
   if (kills.lot) {
-    if (busy.empty()) return absl::InvalidArgumentError("no lot has a bid, so none can crash; try --kills=none");
     const size_t index = busy[random.Below(busy.size())];
     plan.crashed_lot = lots[index].id;
     plan.crash_at_offer = 1 + static_cast<int64_t>(random.Below(static_cast<uint64_t>(offers_of[plan.crashed_lot])));

@@ -43,7 +43,7 @@ struct RunPlan {
   int64_t crash_at_offer = 0;
 };
 
-// InvalidArgument if the failures in `kills` cannot happen because there are too few bids.
+// InvalidArgument if no lot has a bid, or if the failures in `kills` cannot happen because there are too few bids.
 absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vector<Bid>& bids, uint64_t seed,
                                     const Kills& kills);
 

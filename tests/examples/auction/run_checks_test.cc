@@ -1,5 +1,6 @@
 #include "understudy/examples/auction/run_checks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -190,6 +191,15 @@ TEST(PictureTest, ALaneIsFilledWhileItIsUpAndSoAreTheLotsOfItsHost) {
 TEST(ProblemsTest, EachFileIsNamedOnce) {
   EXPECT_EQ(FormatProblems({{"lots", 3, "no title"}, {"lots", 12345, "\x1b[2J"}, {"bids", 1, "short"}}),
             "  lots\n       3: no title\n   12345: ?[2J\n  bids\n       1: short\n");
+}
+
+TEST(ProblemsTest, OfAFileWithVeryManyTheFirstAreToldAndHowManyMoreThereAre) {
+  std::vector<InputProblem> problems;
+  for (int line = 1; line <= kProblemsShownMax + 2280; ++line) problems.push_back({"bids", line, "unknown lot"});
+  problems.push_back({"other", 1, "short"});
+  const std::string text = FormatProblems(problems);
+  EXPECT_THAT(text, HasSubstr("      20: unknown lot\n          and 2280 more\n  other\n       1: short\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kProblemsShownMax + 4);
 }
 
 TEST(ProblemsTest, WhatATerminalWouldObeyIsNotPrinted) {

@@ -86,13 +86,19 @@ TEST(RunPlanTest, OfferIdsDiffer) {
 }
 
 TEST(RunPlanTest, WithoutKillsNothingIsHit) {
-  const RunPlan plan = *MakeRunPlan(Lots(2), {}, 7, *ParseKills("none"));
+  const RunPlan plan = *MakeRunPlan(Lots(2), Bids(1, 1), 7, *ParseKills("none"));
   EXPECT_EQ(plan.killed_house, 0);
   EXPECT_EQ(plan.crashed_lot, "");
 }
 
+TEST(RunPlanTest, ARunWithoutAnOfferIsRefused) {
+  for (const char* kills : {"all", "house", "lot", "none"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(MakeRunPlan(Lots(2), {}, 7, *ParseKills(kills)).status())) << kills;
+    EXPECT_TRUE(absl::IsInvalidArgument(MakeRunPlan({}, {}, 7, *ParseKills(kills)).status())) << kills;
+  }
+}
+
 TEST(RunPlanTest, KillsThatCannotHappenAreRefused) {
-  EXPECT_TRUE(absl::IsInvalidArgument(MakeRunPlan(Lots(2), {}, 7, *ParseKills("lot")).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(MakeRunPlan(Lots(2), Bids(1, 1), 7, *ParseKills("house")).status()));
 }
 
