@@ -24,6 +24,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -40,6 +41,7 @@
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/health_service.h"
+#include "understudy/transport/gateway/reflection_service.h"
 #include "understudy/transport/gateway/service_host.h"
 #include "understudy/transport/grpc/grpc_credentials.h"
 #include "understudy/transport/node.h"
@@ -51,6 +53,7 @@ namespace understudy {
 namespace {
 
 constexpr char kHealth[] = "grpc.health.v1.Health";
+constexpr char kReflection[] = "grpc.reflection.";
 
 absl::Status CheckBound(absl::string_view field, int64_t value, int64_t at_most) {
   if (value >= 1 && value <= at_most) return absl::OkStatus();
@@ -64,6 +67,11 @@ absl::Status CheckExport(const ExportedService& exported, bool is_tls) {
   }
   if (exported.service() == kHealth) {
     return absl::InvalidArgumentError(absl::StrCat("the gateway serves ", kHealth, " itself: it cannot be exported"));
+  }
+  if (absl::StartsWith(exported.service(), kReflection)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the gateway serves reflection itself (GatewayOptions::reflection): ", exported.service(),
+                     " cannot be exported"));
   }
   if (exported.clients().has_value() && !is_tls) {
     return absl::FailedPreconditionError(
@@ -187,8 +195,10 @@ class Gateway::Parts {
   internal::ServiceHost host_;
   std::vector<internal::ListeningSocket> sockets_;  // until the acceptors have them
   std::vector<std::string> addresses_;
+  bool is_on_loopback_ = true;
   std::vector<std::unique_ptr<internal::ActorService>> services_;
   std::unique_ptr<internal::HealthService> health_;
+  std::unique_ptr<internal::ReflectionService> reflection_;  // null if it is not served
   std::shared_ptr<Connections> connections_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<internal::Acceptor>> acceptors_;
@@ -220,6 +230,7 @@ absl::Status Gateway::Parts::OpenSockets() {
     absl::StatusOr<internal::ListeningSocket> socket = internal::OpenListeningSocket(*address);
     if (!socket.ok()) return socket.status();
     addresses_.push_back(socket->address.ToString());
+    if (address->reach != NodeAddress::Reach::kLoopback) is_on_loopback_ = false;
     sockets_.push_back(*std::move(socket));
   }
   return absl::OkStatus();
@@ -244,6 +255,13 @@ absl::Status Gateway::Parts::StartServer() {
   }
   health_ = std::make_unique<internal::HealthService>(host_, std::move(actors));
   builder.RegisterService(health_.get());
+  if (options_.reflection == ServeReflection::kAlways ||
+      (options_.reflection == ServeReflection::kOnLoopback && is_on_loopback_)) {
+    std::vector<std::string> services;
+    for (const ExportedService& exported : options_.exports) services.push_back(exported.service());
+    reflection_ = std::make_unique<internal::ReflectionService>(host_, std::move(services));
+    builder.RegisterService(reflection_.get());
+  }
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.request_bytes_max));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options_.calls_per_connection_max);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
@@ -299,6 +317,7 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   const MonotonicTime began = Clock::Real().Now();
   const bool is_idle = budget_.under_way() == 0;
   health_->Drain();
+  if (reflection_ != nullptr) reflection_->Drain();
   for (const auto& acceptor : acceptors_) acceptor->Stop();
   connections_->Close();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + within));

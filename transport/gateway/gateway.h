@@ -48,6 +48,9 @@
 
 namespace understudy {
 
+// When a gateway serves reflection: if all of its addresses are loopback ones, or always, or never.
+enum class ServeReflection { kOnLoopback, kAlways, kNever };
+
 struct GatewayOptions {
   // The TCP addresses at which clients connect. Port 0 means a free port. A node of the same system has addresses of
   // its own.
@@ -60,6 +63,9 @@ struct GatewayOptions {
   // calls are answered UNAVAILABLE, and health says NOT_SERVING. The node's Drain, and so its RunTree on SIGTERM,
   // drains the gateway first. A gateway without a node serves at once.
   Node* node = nullptr;
+  // Reflection (grpc.reflection.v1 and v1alpha, as grpcurl uses it) tells the exported services and the .proto files
+  // that they need. With TLS every client whose certificate the CA has signed is told all of them.
+  ServeReflection reflection = ServeReflection::kOnLoopback;
   // The timeout of a unary call whose client has set no deadline. A stream without a deadline has no timeout.
   absl::Duration default_timeout = absl::Seconds(30);
   // The time that calls under way have when the gateway is destroyed.

@@ -16,6 +16,9 @@ inline constexpr size_t kStatusMessageBytesMax = 1024;
 // for each service that it calls.
 inline constexpr size_t kHealthWatchesMax = 1024;
 
+// Calls of reflection at once, of all clients: people's tools, one call each.
+inline constexpr size_t kReflectionCallsMax = 64;
+
 // How long a client's connection may be open before its first call begins. Longer than a client needs that connects
 // when it starts and calls soon.
 inline constexpr absl::Duration kFirstCallWithin = absl::Minutes(1);

@@ -121,5 +121,16 @@ TEST_F(GatewayTlsTest, WithTlsAGatewayListensOffLoopback) {
   EXPECT_TRUE(Gateway::Start(system, options).ok());
 }
 
+TEST_F(GatewayTlsTest, OffLoopbackReflectionIsServedOnlyIfTheOptionSaysSo) {
+  const std::string reflect = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  GatewayOptions options = Options();
+  options.listen = {"0.0.0.0:0"};
+  Front silent(options, Client("good/billing"), ToFront());
+  EXPECT_EQ(silent.CallBytes(reflect, "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  options.reflection = ServeReflection::kAlways;
+  Front open(options, Client("good/billing"), ToFront());
+  EXPECT_TRUE(open.CallBytes(reflect, "").ok());
+}
+
 }  // namespace
 }  // namespace understudy

@@ -1,0 +1,56 @@
+// ReflectionService: grpc.reflection.v1 and v1alpha ServerReflection, for the services that a gateway exports.
+//
+// It tells the names of these services, and the .proto files that they need, and nothing else that is linked into the
+// program. gRPC's own service (libgrpc++_reflection) tells all of it, holds a thread for each call, and adds itself to
+// every server of the program that links it.
+//
+// Threads: any. Lifetime: must outlive the server's Shutdown, before which Drain must have been called.
+#ifndef UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_
+#define UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_
+
+#include <grpcpp/impl/service_type.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "google/protobuf/descriptor.h"
+#include "understudy/proto/reflection.pb.h"
+#include "understudy/transport/gateway/service_host.h"
+
+namespace understudy::internal {
+
+class ReflectionService final : public grpc::Service {
+ public:
+  // `services`: the full names of the exported services. `host` must outlive this object.
+  ReflectionService(const ServiceHost& host, std::vector<std::string> services);
+
+  // Ends the calls under way, and each later one.
+  void Drain();
+
+ private:
+  class Call;
+
+  void AddMethodAt(int index, const char* path);
+  void AddFile(const google::protobuf::FileDescriptor* file);
+  void AddMessage(const google::protobuf::Descriptor& message);
+  proto::ReflectionReply Answer(const proto::ReflectionRequest& request) const;
+
+  const ServiceHost& host_;
+  const std::vector<std::string> services_;
+  // Constant after construction. A client's names are looked up here and not in the program's DescriptorPool, which
+  // keeps each name that it does not know.
+  std::map<std::string, const google::protobuf::FileDescriptor*> files_;    // by name
+  std::map<std::string, const google::protobuf::FileDescriptor*> symbols_;  // of files_, by full name
+
+  absl::Mutex mu_;
+  bool is_draining_ ABSL_GUARDED_BY(mu_) = false;
+  std::set<Call*> calls_ ABSL_GUARDED_BY(mu_);  // each deletes itself
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_
