@@ -18,6 +18,8 @@ inline constexpr size_t kHealthWatchesMax = 1024;
 
 // Calls of reflection at once, of all clients: people's tools, one call each.
 inline constexpr size_t kReflectionCallsMax = 64;
+// The bytes of one of its requests, which its reply repeats: a name.
+inline constexpr size_t kReflectionRequestBytesMax = size_t{4} << 10;
 
 // How long a client's connection may be open before its first call begins. Longer than a client needs that connects
 // when it starts and calls soon.

@@ -65,6 +65,11 @@ class ReflectionService::Call final : public grpc::ServerBidiReactor<grpc::ByteB
     absl::MutexLock lock(&service_.mu_);
     if (has_ended_) return;
     if (!ok) return EndLocked(grpc::Status::OK);  // the client has no more requests, or has gone
+    if (request_.Length() > limits::kReflectionRequestBytesMax) {
+      return EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        absl::StrCat("a request of reflection has ", request_.Length(), " bytes: expected at most ",
+                                     limits::kReflectionRequestBytesMax)});
+    }
     const absl::StatusOr<grpc::Slice> bytes = BytesOf(request_);
     proto::ReflectionRequest request;
     if (!bytes.ok() || !request.ParseFromArray(bytes->begin(), static_cast<int>(bytes->size()))) {

@@ -58,6 +58,7 @@ class Asking {
     request.set_file_by_filename(name);
     return Ask(request);
   }
+  void Write(const proto::ReflectionRequest& request) { EXPECT_TRUE(stream_->Write(request)); }
   // Waits until the server ends the call.
   grpc::Status End() {
     proto::ReflectionReply reply;
@@ -114,13 +115,22 @@ TEST(GatewayReflectionTest, WhatNoExportedServiceNeedsIsNotFound) {
   Asking asking(front);
   for (const proto::ReflectionReply& reply :
        {asking.AskForSymbol("understudy.proto.HealthReply"), asking.AskForSymbol(""),
-        asking.AskForFile("understudy/proto/gateway.proto"), asking.AskForFile(std::string(1 << 20, 'x'))}) {
+        asking.AskForFile("understudy/proto/gateway.proto"), asking.AskForFile(std::string(4000, 'x'))}) {
     EXPECT_EQ(reply.error_response().error_code(), grpc::StatusCode::NOT_FOUND);
     EXPECT_LE(reply.error_response().error_message().size(), 2000U);
   }
   proto::ReflectionRequest extension;
   extension.set_all_extension_numbers_of_type("desk.Text");
   EXPECT_EQ(asking.Ask(extension).error_response().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(GatewayReflectionTest, ALongRequestEndsItsCall) {
+  Front front;
+  Asking asking(front);
+  proto::ReflectionRequest request;
+  request.set_file_by_filename(std::string(1 << 20, 'x'));
+  asking.Write(request);
+  EXPECT_EQ(asking.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST(GatewayReflectionTest, ItIsServedOnLoopbackUnlessAnOptionSaysOtherwise) {
