@@ -87,10 +87,11 @@ struct ActorSystemOptions {
   // operating system's generator is used.
   uint64_t seed = 0;
   LogSink* log = nullptr;  // must outlive the system; null: standard error
-  // The log names each mailbox that has been closed, with messages in it, for longer than this. Use InfiniteDuration
-  // with virtual time, which would otherwise advance for ever, from one periodic look to the next.
+  // The log names each mailbox that has been closed, with messages in it, for longer than this; if this is not above
+  // zero, each that is so at a periodic look. Use InfiniteDuration with virtual time, which would otherwise advance for
+  // ever, from one look to the next.
   absl::Duration closed_mail_limit = absl::Minutes(1);
-  // The `within` of the Shutdown that the destructor calls.
+  // The `within` of the Shutdown that the destructor calls. If this is not above zero, the actors are killed at once.
   absl::Duration shutdown_within = absl::Seconds(5);
   FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
   // The number of messages, from 0 to limits::kLastMessagesMax, that each actor keeps a note of for its CrashReport.

@@ -216,10 +216,10 @@ class Context : public SpawnsActors<Context> {
   void Unlink(const T& target) {
     UnlinkPid(PidOf(target));
   }
-  // Calls `handler` once, with a Down, when the target ends. If the target has ended or
-  // cannot be reached, the Down comes at once, with reason NoProcess or NoConnection. If this
-  // actor has limits::kMonitorsPerActorMax monitors already, the reason is
-  // Failed(ResourceExhausted).
+  // Calls `handler` once, with a Down, when the target ends. While another handler of this actor awaits, `handler`
+  // does not run, unless the other one is Interleaved (semantics 3.5). If the target has ended or cannot be reached,
+  // the Down comes at once, with reason NoProcess or NoConnection. If this actor has limits::kMonitorsPerActorMax
+  // monitors already, the reason is Failed(ResourceExhausted).
   template <class T, class F>
   [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
     return MonitorPid(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));

@@ -153,7 +153,7 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
   if (outcome.tree_gave_up.has_value()) {
     page << "\nThe tree gave up, and the run ended there\n" << FormatCauses(*outcome.tree_gave_up);
   }
-  if (!outcome.failure.ok()) page << "\nThe run failed: " << outcome.failure.message() << "\n";
+  if (!outcome.failure.ok()) page << "\n" << FormatFailure(outcome.failure);
   bool all_hold = outcome.failure.ok() && !outcome.tree_gave_up.has_value();
   for (const Check& check : checks) all_hold = all_hold && check.holds;
   page << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "understudy/actors/exit_reason.h"
@@ -89,6 +90,11 @@ std::string FormatCauses(const understudy::ExitReason& reason) {
   }
   if (reason.causes_cut()) absl::StrAppend(&text, "  (older causes are cut off)\n");
   return text;
+}
+
+std::string FormatFailure(const absl::Status& failure) {
+  if (failure.ok()) return "";
+  return WrapText(absl::StrCat("The run failed: ", Printable(failure.message())), 2) + "\n";
 }
 
 std::string FormatChecks(const std::vector<Check>& checks) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/examples/auction/auction.pb.h"
 #include "understudy/examples/auction/input_files.h"
@@ -36,6 +37,9 @@ int64_t Imbalance(const NodeReport& report);
 
 // Returns the reason and its causes, one on each line.
 std::string FormatCauses(const understudy::ExitReason& reason);
+
+// Returns why the run failed, on as many lines as it takes; "" if it did not.
+std::string FormatFailure(const absl::Status& failure);
 
 // Returns an entry for each check, such as "  ok      every winner …" or "  FAILED  …".
 std::string FormatChecks(const std::vector<Check>& checks);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -205,6 +206,15 @@ TEST(ProblemsTest, OfAFileWithVeryManyTheFirstAreToldAndHowManyMoreThereAre) {
 TEST(ProblemsTest, WhatATerminalWouldObeyIsNotPrinted) {
   EXPECT_EQ(FormatProblems({{"bids\x1b.csv", 3, "unknown lot '\x1b[2J\xff\xc2\x9bJ\xc3\xb6rg'"}}),
             "  bids?.csv\n       3: unknown lot '?[2J???J\xc3\xb6rg'\n");
+}
+
+TEST(FailureTest, IsToldOnLinesThatFitATerminal) {
+  EXPECT_EQ(FormatFailure(absl::OkStatus()), "");
+  EXPECT_EQ(
+      FormatFailure(absl::NotFoundError(
+          "waiting for the nodes: NoProcess: <launcher.1896193.206700214313400> (the launcher's tree) has ended")),
+      "The run failed: waiting for the nodes: NoProcess:\n  <launcher.1896193.206700214313400> (the launcher's tree) "
+      "has ended\n");
 }
 
 TEST(ProgressTest, SaysWhatIsDoneHowFastAndWhoIsUp) {
