@@ -18,10 +18,15 @@
 namespace understudy::bench {
 
 // How many producers contend, how many actors are in the ring, how many play
-// "big".
+// "big", and to how many one sends in "fork_join_throughput".
 inline constexpr int kProducers = 20;
 inline constexpr int kRingActors = 100;
 inline constexpr int kBigActors = 120;
+inline constexpr int kForkJoinWorkers = 60;
+// Below each actor of the tree of "skynet".
+inline constexpr int kSkynetChildren = 10;
+// Of the mailbox that producers overrun where the bound is to act.
+inline constexpr int64_t kBoundedCapacity = 100;
 
 struct Workload {
   absl::string_view name;
@@ -49,6 +54,10 @@ Measurement RunCounting(ActorSystem& system, int64_t operations);
 Measurement RunContention(ActorSystem& system, int64_t operations);
 Measurement RunBig(ActorSystem& system, int64_t operations);
 Measurement RunForkJoinCreate(ActorSystem& system, int64_t operations);
+Measurement RunForkJoinThroughput(ActorSystem& system, int64_t operations);
+Measurement RunSkynet(ActorSystem& system, int64_t operations);
+Measurement RunCountingBounded(ActorSystem& system, int64_t operations);
+Measurement RunContentionBounded(ActorSystem& system, int64_t operations);
 Measurement RunAsk(ActorSystem& system, int64_t operations);
 Measurement RunBecome(ActorSystem& system, int64_t operations);
 Measurement RunGuardMiss(ActorSystem& system, int64_t operations);
