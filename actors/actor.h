@@ -100,9 +100,15 @@ class Actor {
   // await. An exception that it throws is logged and does not change the exit reason.
   virtual void OnExit(const ExitReason& /*reason*/) {}
 
-  // Clause: `handler` handles the messages of `mailbox`. It is a member function of the
-  // actor or a callable; internal/turn/handler.h lists the parameters and results that it
-  // may have.
+  // Clause: `handler`, a member function of the actor or a callable, handles the messages
+  // of `mailbox`.
+  //   a tell:    takes const M&, M, M&& or nothing. Returns void (the behavior stays),
+  //              absl::Status (an error: the message counts as rejected), Behavior (which the
+  //              actor becomes), absl::StatusOr<Behavior>, or a Task of one of these.
+  //   a call:    takes const M& or M. Returns Reply, absl::StatusOr<Reply>, or a Task of one.
+  //              Or it takes a Replier<Reply> second, and returns what a tell's handler does.
+  //   a stream:  takes a StreamWriter<Item> second, and returns what a tell's handler does.
+  // Anything else does not compile, and the error says what is allowed.
   template <class M, class F>
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
     return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), internal::IndexForClause(mailbox));

@@ -10,7 +10,7 @@ _RUNTIME = [
     "//actors:message",
     "//actors:routing",
     "//proto:ref_cc_proto",
-    "//transport:codec",
+    "//transport:ref_proto",
 ]
 
 def _path_in_import(file):

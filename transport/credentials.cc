@@ -7,20 +7,24 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
@@ -84,6 +88,24 @@ template <class T, void (*kFree)(T*), class Read>
 Owned<T, kFree> ReadPem(const std::string& path, Read read) {
   const std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })> file(BIO_new_file(path.c_str(), "r"));
   return Owned<T, kFree>(file == nullptr ? nullptr : read(file.get(), nullptr, NoPassword, nullptr));
+}
+
+// Returns the DNS names (SAN) of the first certificate in the file.
+std::vector<std::string> DnsNames(const std::string& path) {
+  std::vector<std::string> names;
+  const auto certificate = ReadPem<X509, X509_free>(path, PEM_read_bio_X509);
+  const Owned<GENERAL_NAMES, GENERAL_NAMES_free> all(
+      certificate == nullptr
+          ? nullptr
+          : static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(all.get(), i);
+    if (name->type != GEN_DNS) continue;
+    names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName)),
+                       static_cast<size_t>(ASN1_STRING_length(name->d.dNSName)));
+  }
+  ERR_clear_error();  // as CheckPair does
+  return names;
 }
 
 // Returns OK if the private key belongs to the first certificate in the certificate file.
@@ -150,6 +172,16 @@ absl::Status Credentials::Check() const {
     if (!file) return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a PEM file", kCure));
   }
   return CheckPair(*tls, kCure);
+}
+
+absl::Status Credentials::CheckForNode(absl::string_view node) const {
+  if (absl::Status valid = Check(); !valid.ok() || !tls.has_value()) return valid;
+  const std::vector<std::string> names = DnsNames(tls->certificate_file);
+  if (std::find(names.begin(), names.end(), node) != names.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the certificate in '", tls->certificate_file, "' is not one of node ", node, ": ",
+      names.empty() ? "it has no DNS name" : absl::StrCat("its DNS names are ", absl::StrJoin(names, ", ")),
+      ", and every peer would refuse it; tools/make_certs DIR ", node, " makes one for development"));
 }
 
 absl::Status CheckAllowed(const Credentials& credentials, const NodeAddress& address, absl::string_view use) {

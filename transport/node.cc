@@ -177,7 +177,7 @@ absl::Status Node::Parts::Start() {
   if (!peers.ok()) return peers;
   const internal::ListeningOptions where = {listens_at(), options_.advertise, options_.children_listen,
                                             invitation_.has_value()};
-  if (absl::Status sockets = internal::CheckSockets(options_.credentials, where); !sockets.ok()) return sockets;
+  if (absl::Status sockets = internal::CheckSockets(options_.credentials, name(), where); !sockets.ok()) return sockets;
   std::unique_ptr<Dialer> dialer = std::make_unique<internal::LoggingDialer>(
       NewGrpcDialer(options_.credentials), handshakes_, options_.times.handshake_timeout, is_tls());
   if (options_.wrap_dialer != nullptr) dialer = options_.wrap_dialer(std::move(dialer));

@@ -44,14 +44,12 @@
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grants.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {
 
-class Dialer;         // session/frame_stream.h
-struct NodeCounters;  // node_status.h
-struct PeerEvent;     // node_core.h
-struct PeerStatus;    // node_status.h
+class Dialer;  // session/frame_stream.h
 
 struct NodeOptions {
   // The address at which this node accepts connections (see NodeAddress). Port 0

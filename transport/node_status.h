@@ -1,5 +1,7 @@
-// PeerStatus and NodeCounters: snapshots of the state of a node's peers and of its
-// counters (Node::Peers, Node::counters). Plain values; any thread.
+// What a program sees of its node: PeerEvent (NodeOptions::on_peer), and snapshots of the
+// peers' state and of the node's counters (Node::Peers, Node::counters). Plain values; any thread.
+//
+//   for (const PeerStatus& peer : node->Peers()) std::cout << peer.ToString() << '\n';
 #ifndef UNDERSTUDY_TRANSPORT_NODE_STATUS_H_
 #define UNDERSTUDY_TRANSPORT_NODE_STATUS_H_
 
@@ -10,10 +12,33 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
-#include "understudy/transport/session/reliable_sequence.h"
+#include "understudy/transport/session/session_ledger.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {
+
+// A change in a node's relation to one of its peers.
+struct PeerEvent {
+  enum class Kind {
+    kUp,              // a session began
+    kSuspect,         // no stream carries the session
+    kResumed,         // a stream carries the session again
+    kEnded,           // the session ended for good
+    kRefused,         // the peer refused our stream; `detail` says why
+    kStreamRefused,   // this node refused a stream in the peer's name; `detail` says why
+    kFailed,          // this node cannot begin a session with the peer; `detail` says why
+    kNameRefused,     // it refused a name of ours that this node does not grant it; `detail` says which
+    kNameNotGranted,  // it claims a name that this node does not grant it; `detail` says which
+  };
+  Kind kind;
+  std::string node;
+  NodeIncarnation incarnation;
+  uint64_t epoch = 0;
+  std::string detail;
+
+  // "up house-1 epoch 1"
+  std::string ToString() const;
+};
 
 // Counts begin when the node learns of the peer. A node forgets a peer that it was not told to keep when the peer's
 // session ends.

@@ -173,6 +173,18 @@ understudy_library(name = "top", hdrs = ["top.h"])
         found = [message for _, _, message in links.check_tests(files)]
         self.assertEqual(found, ["cites Runs of x_test, which does not have it"])
 
+    def test_a_header_that_users_cannot_include_is_refused_on_their_pages(self):
+        text = "`pid.h`, `send/x.h`, `actors/room.h`, `testing/y.h`, `none.h`\n`room.h`\n"
+        files = {
+            "docs/guide/a.md": text,
+            "docs/glossary.md": text,
+            "tests/build/public_headers.cc": '#include "understudy/actors/pid.h"  // IWYU pragma: keep\n',
+            **{f"actors/{name}.h": "" for name in ("pid", "room", "send/x", "testing/y")},
+        }
+        found = [(path, line, message.split()[1]) for path, line, message in links.check_headers(files)]
+        self.assertEqual(found, [("docs/guide/a.md", 1, "send/x.h,"), ("docs/guide/a.md", 1, "actors/room.h,"),
+                                 ("docs/guide/a.md", 2, "room.h,")])
+
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):
             layers.parse_table("actors:low: actors:high\nactors:high:\n")

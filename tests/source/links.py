@@ -2,7 +2,8 @@
 
 A relative link leads to a file or folder of the tree, and its anchor to a heading of that page. A test that a page
 cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, is there and has that case; so it is with
-further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`.
+further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`. A header that a page
+for users names can be included by them.
 """
 
 import os
@@ -21,6 +22,13 @@ _FURTHER = re.compile(r"(?:,\s+`[A-Z]\w*`)+")
 _TEST_FILE = re.compile(r"(?:.*/)?(\w+_test)\.(?:cc|py|sh)$")
 # A target, or the rule or macro that makes one.
 _TEST_TARGET = re.compile(r'\bname = "(\w+_test)"|^(?:def )?(\w+_test)\(', re.MULTILINE)
+_HEADER = re.compile(r"`([a-z_/0-9]+\.h)`")
+_INCLUDE = re.compile(r'^#include "understudy/([^"]+)"', re.MULTILINE)
+_PUBLIC_HEADERS = "tests/build/public_headers.cc"
+_FOR_USERS = re.compile(r"README\.md|docs/(?:guide/[^/]+|for_[^/]+)\.md")
+# //:testing, //:cluster_testing, //:gateway, //:metrics and //:ops.
+_OTHER_TARGETS = re.compile(
+    r"(?:actors|transport)/testing/|actors/(?:test_system|\w+_executor)\.h|transport/(?:gateway|metrics|ops)/")
 # Bazel's own rule, and the name that stands for any test.
 _NO_TARGETS = {"cc_test", "foo_test"}
 
@@ -69,6 +77,22 @@ def check_links(files):
             elif anchor and target in pages:
                 if anchor not in known.setdefault(target, anchors(pages[target])):
                     yield path, line, f"links to {link}: {target} has no heading #{anchor}"
+
+
+def check_headers(files):
+    """Yields (path, line, message) for each header that a page for users names and that they cannot include.
+
+    Users can include what tests/build/public_headers.cc includes, and what the other public targets have.
+    """
+    public = set(_INCLUDE.findall(files.get(_PUBLIC_HEADERS, "")))
+    for path, text in sorted(files.items()):
+        if not _FOR_USERS.fullmatch(path):
+            continue
+        for match in _HEADER.finditer(text):
+            name = match[1]
+            places = [place for place in (name, "actors/" + name, "supervision/" + name) if place in files]
+            if places and not any(place in public or _OTHER_TARGETS.match(place) for place in places):
+                yield path, line_of(text, match.start()), f"names {name}, which {_PUBLIC_HEADERS} does not include"
 
 
 def check_tests(files):

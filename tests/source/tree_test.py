@@ -52,6 +52,7 @@ def main():
             found += [(path, line, message) for line, message in check(path, text)]
     found += links.check_links(files)
     found += links.check_tests(files)
+    found += links.check_headers(files)
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
     found += citations.check(files)
     found += citations.check_rules({p: t for p, t in files.items() if not p.startswith(_EXEMPT)})

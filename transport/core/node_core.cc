@@ -30,31 +30,6 @@ namespace understudy {
 
 using internal::Change;
 
-std::string PeerEvent::ToString() const {
-  switch (kind) {
-    case Kind::kUp:
-      return absl::StrCat("up ", node, " epoch ", epoch);
-    case Kind::kSuspect:
-      return absl::StrCat("suspect ", node, ": ", detail);
-    case Kind::kResumed:
-      return absl::StrCat("resumed ", node);
-    case Kind::kEnded:
-      return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
-    case Kind::kRefused:
-      return absl::StrCat("refused by ", node, ": ", detail);
-    case Kind::kStreamRefused:
-      return absl::StrCat("refused a stream of ", node, ": ", detail);
-    case Kind::kFailed:
-      return absl::StrCat("no session with ", node, ": ", detail);
-    case Kind::kNameRefused:
-      return absl::StrCat("a name of ours is refused by ", node, ": ", detail);
-    case Kind::kNameNotGranted:
-      return absl::StrCat("no name here for node ", node, ", which claims ", detail,
-                          " (NodeOptions::grants can grant it)");
-  }
-  return "?";
-}
-
 NodeCore::NodeCore(NodeCoreOptions options)
     : parts_(std::move(options), this, this),
       back_reference_(std::make_shared<internal::BackReference<NodeCore>>(this)),

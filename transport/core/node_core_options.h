@@ -1,4 +1,4 @@
-// NodeCoreOptions: the parts from which a NodeCore (node_core.h) is made, and the events that it reports of its peers.
+// NodeCoreOptions: the parts from which a NodeCore (node_core.h) is made.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_OPTIONS_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_OPTIONS_H_
 
@@ -17,6 +17,7 @@
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
 #include "understudy/transport/grants.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/peer_watch.h"
 #include "understudy/transport/session/reliable_sequence.h"
@@ -28,29 +29,6 @@ class DescriptorPool;
 }  // namespace google::protobuf
 
 namespace understudy {
-
-// A change in a node's relation to one of its peers.
-struct PeerEvent {
-  enum class Kind {
-    kUp,              // a session began
-    kSuspect,         // no stream carries the session
-    kResumed,         // a stream carries the session again
-    kEnded,           // the session ended for good
-    kRefused,         // the peer refused our stream; `detail` says why
-    kStreamRefused,   // this node refused a stream in the peer's name; `detail` says why
-    kFailed,          // this node cannot begin a session with the peer; `detail` says why
-    kNameRefused,     // it refused a name of ours that this node does not grant it; `detail` says which
-    kNameNotGranted,  // it claims a name that this node does not grant it; `detail` says which
-  };
-  Kind kind;
-  std::string node;
-  NodeIncarnation incarnation;
-  uint64_t epoch = 0;
-  std::string detail;
-
-  // "up house-1 epoch 1"
-  std::string ToString() const;
-};
 
 // The functions and objects in the options may be called for two peers at the same time.
 struct NodeCoreOptions {

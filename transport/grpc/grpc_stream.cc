@@ -141,7 +141,11 @@ class GrpcDialer final : public Dialer {
     // Each dial has its own channel, so that the host's name is resolved again.
     const std::shared_ptr<grpc::ChannelCredentials> credentials =
         certificates_.has_value() ? certificates_->ForDial(node) : grpc::InsecureChannelCredentials();
-    return Started(grpc::CreateCustomChannel(Target(*parsed), credentials, Arguments()), events);
+    grpc::ChannelArguments arguments = Arguments();
+    // The name that TLS asks the server for (SNI). With the address in its place, the server's gRPC would log an error
+    // for each connection, because no certificate has that name.
+    if (certificates_.has_value()) arguments.SetSslTargetNameOverride(std::string(node));
+    return Started(grpc::CreateCustomChannel(Target(*parsed), credentials, arguments), events);
   }
 
   StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override {

@@ -36,15 +36,6 @@ FaultPoint kTakesGaps("sequence_takes_gaps");
 
 }  // namespace
 
-SessionLedger& SessionLedger::operator+=(const SessionLedger& other) {
-  accepted += other.accepted;
-  acknowledged += other.acknowledged;
-  refused_by_peer += other.refused_by_peer;
-  unconfirmed += other.unconfirmed;
-  waiting += other.waiting;
-  return *this;
-}
-
 ReliableSequence::ReliableSequence(Bounds bounds) : bounds_(bounds) {}
 
 size_t ReliableSequence::BytesMax(Room room) const {

@@ -38,23 +38,9 @@
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/session/send_queues.h"
+#include "understudy/transport/session/session_ledger.h"
 
 namespace understudy {
-
-// Counts envelopes. `acknowledged` excludes envelopes whose message the peer refused;
-// those are `refused_by_peer`. `unconfirmed` counts envelopes that were not acknowledged
-// when a session ended; the peer may or may not have handled them.
-struct SessionLedger {
-  int64_t accepted = 0;
-  int64_t acknowledged = 0;
-  int64_t refused_by_peer = 0;
-  int64_t unconfirmed = 0;
-  int64_t waiting = 0;
-
-  bool balances() const { return accepted == acknowledged + refused_by_peer + unconfirmed + waiting; }
-  SessionLedger& operator+=(const SessionLedger& other);
-  friend bool operator==(const SessionLedger&, const SessionLedger&) = default;
-};
 
 class ReliableSequence {
  public:

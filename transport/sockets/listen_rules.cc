@@ -85,8 +85,8 @@ absl::Status CheckChildrenListening(const Credentials& credentials, absl::string
                    "means Unix sockets"));
 }
 
-absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options) {
-  absl::Status valid = credentials.Check();
+absl::Status CheckSockets(const Credentials& credentials, absl::string_view self, const ListeningOptions& options) {
+  absl::Status valid = credentials.CheckForNode(self);
   if (valid.ok()) valid = CheckListening(options.listen, options.advertise);
   if (valid.ok()) valid = CheckAdvertising(options.advertise);
   if (valid.ok()) valid = CheckChildrenListening(credentials, options.children_listen);

@@ -39,8 +39,9 @@ struct ListeningOptions {
   absl::string_view children_listen;
   bool is_process_child = false;  // if true, `listen` is the address that the parent has given to this process
 };
-// Returns the first error of the checks above for `options`, or of the files of `credentials`.
-[[nodiscard]] absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options);
+// Returns the first error of the checks above for `options`, or of the files of `credentials`, which are node `self`'s.
+[[nodiscard]] absl::Status CheckSockets(const Credentials& credentials, absl::string_view self,
+                                        const ListeningOptions& options);
 
 }  // namespace understudy::internal
 

@@ -1,10 +1,5 @@
-// From any callable of the allowed forms to a MessageHandler.
-//
-// A tell's handler takes `const M&`, M (or M&&) or nothing, and returns void, Status,
-// Behavior, StatusOr<Behavior>, or a Task of one of these. A call's takes
-// `const M&` or M and returns Reply, StatusOr<Reply>, or a Task of one; or it
-// takes a Replier<Reply> second and returns what a tell's does. A stream's takes
-// a StreamWriter<Item> second. Anything else does not compile, and says so.
+// MakeHandler: from any callable of the forms that Actor::On (actor.h) allows to a
+// MessageHandler. Anything else does not compile, and the error says what is allowed.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
 

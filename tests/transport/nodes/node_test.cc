@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
 #include "understudy/transport/core/node_core.h"
+#include "understudy/transport/credentials.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/process/os_process.h"
 
@@ -169,6 +171,12 @@ TEST(Node, BadOptionsEachHaveTheirError) {
   }
   EXPECT_EQ(Node::Start(system, {.credentials = Credentials::Tls({.certificate_file = "none.pem"})}).status().code(),
             absl::StatusCode::kInvalidArgument);
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/of_another");
+  ASSERT_EQ(::system(absl::StrCat("tools/make_certs ", folder, " house 2>/dev/null").c_str()), 0);
+  const Credentials of_another = Credentials::Tls(
+      {.certificate_file = folder + "/house.pem", .key_file = folder + "/house.key", .ca_file = folder + "/ca.pem"});
+  EXPECT_THAT(std::string(Node::Start(system, {.credentials = of_another}).status().message()),
+              HasSubstr("is not one of node ledger: its DNS names are house"));
   for (const char* children : {"127.0.0.1:0", "unix:/tmp/x", "nowhere"}) {
     EXPECT_EQ(Node::Start(system, {.children_listen = children}).status().code(), absl::StatusCode::kInvalidArgument);
   }

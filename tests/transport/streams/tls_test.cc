@@ -54,6 +54,7 @@ using testing::End;
 using testing::ExpectCarries;
 using ::testing::HasSubstr;
 using testing::kStreamDeadline;
+using ::testing::Not;
 
 // Certificates of nodes a, b and c in folders: `good`, `other` of another authority, `expired` of the good one.
 class Certificates {
@@ -134,8 +135,11 @@ class TlsTest : public ::testing::Test {
 };
 
 TEST_F(TlsTest, FramesCrossAndBothEndsKnowTheNames) {
+  ::testing::internal::CaptureStderr();
   Listen(Good("b"));
   ExpectCarried(Good("a"));
+  // What gRPC logs when the server's name that the dialler asks for is none of the certificate's.
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("No match found for server name")));
   EXPECT_EQ(accepting_.identity().proof, StreamIdentity::Proof::kCertificate);
   EXPECT_THAT(accepting_.identity().names, ElementsAre("a"));
   const auto dialer = NewGrpcDialer(Good("a"));
@@ -279,6 +283,16 @@ TEST(Credentials, FilesThatCannotBeUsedAreNamed) {
   TlsFiles swapped = Made().Files("good", "a");
   swapped.key_file = swapped.certificate_file;
   EXPECT_THAT(std::string(Credentials::Tls(swapped).Check().message()), HasSubstr("has no private key"));
+}
+
+TEST(Credentials, TheCertificateOfAnotherNodeIsRefusedWithItsNames) {
+  const Credentials of_a = Credentials::Tls(Made().Files("good", "a"));
+  EXPECT_TRUE(of_a.CheckForNode("a").ok());
+  EXPECT_TRUE(Credentials::Insecure().CheckForNode("b").ok());
+  const absl::Status wrong = of_a.CheckForNode("b");
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(wrong.message()), AllOf(HasSubstr("a.pem' is not one of node b: its DNS names are a, "),
+                                                  HasSubstr("tools/make_certs DIR b")));
 }
 
 TEST(Credentials, AKeyOfAnotherCertificateIsRefusedWithBothFiles) {
