@@ -43,6 +43,7 @@
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/asks/callback_ask.h"
 #include "understudy/actors/internal/asks/thread_waiter.h"
+#include "understudy/actors/internal/system/caller_table.h"
 #include "understudy/actors/internal/system/fatal_signals.h"
 #include "understudy/actors/internal/system/mailbox_watch.h"
 #include "understudy/actors/internal/system/system_core.h"
@@ -56,6 +57,8 @@
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {
+
+struct Caller;
 
 // In which builds the system finds and reports call cycles: actors that wait for each
 // other's answers in a circle (call_cycle.h). Finding them takes a lock and a search for
@@ -142,6 +145,12 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   template <class Q, class R>
   AskHandle Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                 std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback);
+
+  // For a gateway: like Ask with a callback, where `caller` is the client that the callee is told of (caller.h).
+  template <class Q, class R>
+  AskHandle AskFor(std::shared_ptr<const Caller> caller, const Channel<Call<Q, R>>& channel,
+                   std::type_identity_t<Q> request, absl::Duration timeout,
+                   std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback);
 
   // Blocks this plain thread until an actor has the name, for at most `timeout`, and returns a ref to that actor.
   // Errors: those of Context::Lookup; Cancelled if Shutdown ends the wait. CHECKs in an actor's turn.
@@ -283,6 +292,10 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   template <class Waiter, class First>
   typename Waiter::Result::Value AwaitByActor(First first, absl::Duration timeout, absl::Status late,
                                               absl::Status closed);
+  // Spawns an actor that awaits, for `callback`, the answer to the Pending that `ask` returns.
+  template <class R, class Begin>
+  AskHandle AskByWaiter(Pid callee, Begin ask, absl::Duration timeout,
+                        absl::AnyInvocable<void(absl::StatusOr<R>) &&> callback);
   // Spawns a Waiter, an actor that waits in place of a plain thread or a callback. Once the system has ended its
   // waiters (EndWaiters), drops `end` instead, so that its outlet gets the error that `end` carries, and returns a
   // null pid.
@@ -353,18 +366,36 @@ template <class Q, class R>
 AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                            std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
+  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
+    return channel.Ask(std::move(request), left);
+  };
+  return AskByWaiter<R>(channel.pid(), std::move(ask), timeout, std::move(callback));
+}
+
+template <class Q, class R>
+AskHandle ActorSystem::AskFor(std::shared_ptr<const Caller> caller, const Channel<Call<Q, R>>& channel,
+                              std::type_identity_t<Q> request, absl::Duration timeout,
+                              std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
+  auto ask = [channel, request = std::move(request), callers = &core_.callers(), caller = std::move(caller),
+              entry = internal::CallerEntry()](Context& context, absl::Duration left) mutable {
+    entry = internal::CallerEntry(*callers, context.Self(), std::move(caller));
+    return channel.Ask(std::move(request), left);
+  };
+  return AskByWaiter<R>(channel.pid(), std::move(ask), timeout, std::move(callback));
+}
+
+template <class R, class Begin>
+AskHandle ActorSystem::AskByWaiter(Pid callee, Begin ask, absl::Duration timeout,
+                                   absl::AnyInvocable<void(absl::StatusOr<R>) &&> callback) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
   UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");
-  auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, channel.pid(), std::move(callback));
+  auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, callee, std::move(callback));
   if (core_.is_full()) {
     turn->Give(MakeError(ErrorKind::kFull, "an ask with a callback counts as an actor, and the system has actors_max"));
     return AskHandle(std::move(turn), Pid());
   }
-  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
-    return channel.Ask(std::move(request), left);
-  };
-  using Waiter = internal::ThreadWaiter<absl::StatusOr<R>, decltype(ask)>;
+  using Waiter = internal::ThreadWaiter<absl::StatusOr<R>, Begin>;
   const Pid waiter =
       StartWaiter<Waiter>(std::move(ask), clock().Now() + timeout, typename Waiter::Result(turn, StoppedError()));
   return AskHandle(std::move(turn), waiter);

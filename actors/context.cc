@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/scheduling/worker.h"
@@ -85,6 +88,21 @@ Random& Context::Random() {
 LogSink& Context::Log() {
   core_.CheckTurn();
   return core_.system().log();
+}
+
+absl::StatusOr<std::shared_ptr<const Caller>> Context::Caller() const {
+  const OwnersCall call(core_);
+  if (call.is_refused()) return internal::RefusedError();
+  const internal::Activation* const current = core_.current();
+  if (current == nullptr || !current->is_call()) {
+    return absl::FailedPreconditionError(
+        "no call is being handled, so nobody calls: a client's cast is a message like any other; make the rpc a call");
+  }
+  std::shared_ptr<const understudy::Caller> caller = core_.system().callers().Find(current->asker());
+  if (caller != nullptr) return caller;
+  return absl::NotFoundError(absl::StrCat(current->asker().ToString(),
+                                          ", which asks, is not known as a client's: it is another actor, the gateway "
+                                          "is on another node or exports without WithCaller, or the call has ended"));
 }
 
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {

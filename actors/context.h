@@ -36,6 +36,7 @@
 
 namespace understudy {
 
+struct Caller;
 class Spawner;
 
 // A monitor that an actor has on another one. Destroying the handle ends the monitor and
@@ -177,6 +178,10 @@ class Context : public SpawnsActors<Context> {
   // This actor's own random generator, seeded from the system's seed.
   understudy::Random& Random();
   LogSink& Log();
+
+  // The gRPC client whose call is being handled (caller.h); never null. NotFound: the asker is not known as a client's.
+  // FailedPrecondition: no call is being handled.
+  absl::StatusOr<std::shared_ptr<const understudy::Caller>> Caller() const;
 
   // Starts an actor that `make` constructs, with this actor as its parent, and links the
   // two unless `options` says otherwise; the overloads of Spawn (actor_spec.h) call this. It

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/ask_handle.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/named.h"
 #include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_parts.h"
@@ -45,8 +47,11 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
     host.on_call(context.peer());
     absl::Status allowed = CheckCall(host, service_.exported_, context);
     if (allowed.ok()) allowed = Admit(request.Length());
+    absl::StatusOr<std::shared_ptr<const Caller>> caller = nullptr;
+    if (allowed.ok()) caller = CallerOf(host, service_.exported_, context);
+    if (allowed.ok()) allowed = caller.status();
     if (allowed.ok()) {
-      Ask(rpc, TimeoutOf(context, host.default_timeout), request);
+      Ask(rpc, {.timeout = TimeoutOf(context, host.default_timeout), .caller = *std::move(caller)}, request);
     } else {
       End(std::move(allowed));
     }
@@ -86,13 +91,14 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
     return admitted;
   }
 
-  void Ask(const ExportedRpc& rpc, absl::Duration timeout, const grpc::ByteBuffer& request) {
+  // `client` lacks the actor and the bytes.
+  void Ask(const ExportedRpc& rpc, ClientRequest client, const grpc::ByteBuffer& request) {
     const absl::StatusOr<grpc::Slice> bytes = BytesOf(request);
     if (!bytes.ok()) return End(bytes.status());
     ActorSystem& system = *service_.host_.system;
-    const Pid to = Resolve(service_.exported_.actor(), CoreOf(system));
-    const absl::string_view view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
-    const AskHandle asked = rpc.begin(system, to, view, timeout, this);
+    client.to = Resolve(service_.exported_.actor(), CoreOf(system));
+    client.bytes = absl::string_view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
+    const AskHandle asked = rpc.begin(system, std::move(client), this);
     absl::MutexLock lock(&mu_);
     asked_ = asked;
     if (is_cancelled_) asked_.Cancel();

@@ -20,9 +20,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "understudy/actors/caller.h"
 #include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
@@ -48,17 +51,53 @@ grpc::ByteBuffer ToBuffer(std::string bytes) {
 
 namespace {
 
-absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context) {
-  if (!exported.clients().has_value()) return absl::OkStatus();
+std::string ToString(const grpc::string_ref& text) { return std::string(text.data(), text.size()); }
+
+// The subject alternative names of the client's certificate; none without TLS.
+std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) {
   std::vector<std::string> names;
   for (const grpc::string_ref& name : context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    names.emplace_back(name.data(), name.size());
-    const std::vector<std::string>& allowed = *exported.clients();
-    if (std::find(allowed.begin(), allowed.end(), names.back()) != allowed.end()) return absl::OkStatus();
+    names.push_back(ToString(name));
+  }
+  return names;
+}
+
+absl::Status CheckClient(const ExportedService& exported, const grpc::ServerContextBase& context) {
+  if (!exported.clients().has_value()) return absl::OkStatus();
+  const std::vector<std::string> names = NamesOf(context);
+  const std::vector<std::string>& allowed = *exported.clients();
+  for (const std::string& name : names) {
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return absl::OkStatus();
   }
   return absl::PermissionDeniedError(absl::StrCat("a client with the certificate of '", absl::StrJoin(names, "', '"),
                                                   "' may not call ", exported.service()));
 }
+
+// Counts texts of a client against a bound.
+class TextBudget {
+ public:
+  TextBudget(absl::string_view what, size_t count_max, size_t bytes_max)
+      : what_(what), count_max_(count_max), bytes_max_(bytes_max) {}
+
+  void Add(size_t bytes) {
+    ++count_;
+    bytes_ += bytes;
+  }
+  bool fits() const { return count_ <= count_max_ && bytes_ <= bytes_max_; }
+  absl::Status Check(absl::string_view service) const {
+    if (fits()) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("the client has ", count_, " ", what_, " of ", bytes_,
+                                                     " bytes: expected at most ", count_max_, " of ", bytes_max_,
+                                                     " bytes for ", service));
+  }
+
+ private:
+  const absl::string_view what_;
+  const size_t count_max_;
+  const size_t bytes_max_;
+  size_t count_ = 0;
+  size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -69,6 +108,28 @@ absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
     return absl::UnavailableError("the actors of this node have not started yet: call again later");
   }
   return allowed;
+}
+
+absl::StatusOr<std::shared_ptr<const Caller>> CallerOf(const ServiceHost& host, const ExportedService& exported,
+                                                       const grpc::ServerContextBase& context) {
+  if (!exported.caller_metadata().has_value()) return nullptr;
+  auto caller = std::make_shared<Caller>();
+  caller->names = NamesOf(context);
+  TextBudget names("names in its certificate", limits::kCallerNamesMax, limits::kCallerNamesBytesMax);
+  for (const std::string& name : caller->names) names.Add(name.size());
+  TextBudget values("values of metadata", limits::kCallerValuesMax, limits::kCallerMetadataBytesMax);
+  for (const std::string& key : *exported.caller_metadata()) {
+    const auto [begin, end] = context.client_metadata().equal_range(key);
+    for (auto entry = begin; entry != end; ++entry) {
+      values.Add(key.size() + entry->second.size());
+      if (values.fits()) caller->metadata.emplace_back(key, ToString(entry->second));
+    }
+  }
+  absl::Status fits = names.Check(exported.service());
+  if (fits.ok()) fits = values.Check(exported.service());
+  if (!fits.ok()) return fits;
+  caller->deadline = host.system->clock().Now() + TimeoutOf(context, absl::InfiniteDuration());
+  return caller;
 }
 
 absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none) {

@@ -6,11 +6,13 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "understudy/actors/caller.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/service_host.h"
 
@@ -26,6 +28,11 @@ grpc::ByteBuffer ToBuffer(std::string bytes);
 // Unavailable until the gateway is ready.
 absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
                        const grpc::ServerContextBase& context);
+
+// Returns what the actor may ask of the call's client: null if the service is exported without WithCaller.
+// ResourceExhausted if the client says more than the bounds allow.
+absl::StatusOr<std::shared_ptr<const Caller>> CallerOf(const ServiceHost& host, const ExportedService& exported,
+                                                       const grpc::ServerContextBase& context);
 
 // Returns the time until the client's deadline, or `if_none` if the client has set none.
 absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none);

@@ -2,6 +2,7 @@
 //
 //   Export<AuctionRef>("auction/lot-1")                                  // every client may call it
 //   Export<AdminRef>("auction/admin").ForClients({"ops.example"})        // these alone; the gateway needs TLS
+//   Export<AuctionRef>("auction/lot-1").WithCaller({"x-request-id"})     // the actor is told who calls (caller.h)
 //
 // `AuctionRef` is the ref class that cc_actor_library generates for `service Auction`. The actor is found by its name
 // at each call, because a restarted actor has a new ref. It is a name of this node (RegisteredAs) or of the cluster
@@ -26,6 +27,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/ask_handle.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
@@ -48,17 +50,23 @@ class ClientCall {
   ~ClientCall() = default;
 };
 
+// What a client asks for.
+struct ClientRequest {
+  Pid to;                                // the actor
+  absl::string_view bytes;               // at most INT_MAX
+  absl::Duration timeout;                // of a stream it may be infinite
+  std::shared_ptr<const Caller> caller;  // null if the service is exported without WithCaller
+};
+
 // One rpc of an exported service.
 struct ExportedRpc {
-  // Parses `request`, of at most INT_MAX bytes, and sends it to the actor `to`. Calls call->End, perhaps before it
-  // returns. Returns the handle that cancels the ask, if there is one. On a plain thread.
-  using Begin = std::function<AskHandle(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
-                                        ClientCall* call)>;
-  // Parses `request` likewise, and spawns an actor that reads the stream of the actor `to` for `client`. Calls
+  // Parses the request and sends it to the actor. Calls call->End, perhaps before it returns. Returns the handle that
+  // cancels the ask, if there is one. On a plain thread.
+  using Begin = std::function<AskHandle(ActorSystem& system, ClientRequest request, ClientCall* call)>;
+  // Parses the request likewise, and spawns an actor that reads the stream of the actor for `client`. Calls
   // client->End, perhaps before it returns, and also when the actor that it returns is ended. Returns null if it
-  // spawned none. `timeout` may be infinite.
-  using BeginStream = std::function<Pid(ActorSystem& system, Pid to, absl::string_view request, absl::Duration timeout,
-                                        ClientStream* client)>;
+  // spawned none.
+  using BeginStream = std::function<Pid(ActorSystem& system, ClientRequest request, ClientStream* client)>;
   std::string name;          // such as "MakeOffer"
   Begin begin;               // null if the rpc returns a stream
   BeginStream begin_stream;  // null if it does not
@@ -83,36 +91,37 @@ absl::StatusOr<std::string> SerializeReply(absl::StatusOr<M> reply) {
 
 template <class R, class Request, class Reply>
 ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Reply>> (R::*channel)() const) {
-  auto begin = [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout,
-                         ClientCall* call) {
-    absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
+  auto begin = [channel](ActorSystem& system, ClientRequest client, ClientCall* call) {
+    absl::StatusOr<Request> request = ParseRequest<Request>(client.bytes);
     if (!request.ok()) {
       call->End(std::move(request).status());
       return AskHandle();
     }
-    return system.Ask((R(to).*channel)(), *std::move(request), timeout,
-                      [call](absl::StatusOr<Reply> reply) { call->End(SerializeReply(std::move(reply))); });
+    const auto to = (R(client.to).*channel)();
+    auto end = [call](absl::StatusOr<Reply> reply) { call->End(SerializeReply(std::move(reply))); };
+    if (client.caller == nullptr) return system.Ask(to, *std::move(request), client.timeout, std::move(end));
+    return system.AskFor(std::move(client.caller), to, *std::move(request), client.timeout, std::move(end));
   };
   return {.name = std::string(name), .begin = std::move(begin)};
 }
 
 template <class R, class Request, class Item>
 ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (R::*channel)() const) {
-  auto begin = [channel](ActorSystem& system, Pid to, absl::string_view bytes, absl::Duration timeout,
-                         ClientStream* client) {
-    absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
+  auto begin = [channel](ActorSystem& system, ClientRequest asked, ClientStream* client) {
+    absl::StatusOr<Request> request = ParseRequest<Request>(asked.bytes);
     if (!request.ok()) {
       client->End(std::move(request).status());
       return Pid();
     }
     // How the call ends if no relay is made.
     StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
-    const MonotonicTime deadline = system.clock().Now() + timeout;
+    const MonotonicTime deadline = system.clock().Now() + asked.timeout;
+    RelayCaller caller{.table = &system.core().callers(), .caller = std::move(asked.caller)};
     return system.SpawnMade({},
-                            [from = (R(to).*channel)(), request = *std::move(request), deadline,
-                             end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
-                              return std::make_unique<StreamRelay<Request, Item>>(std::move(from), std::move(request),
-                                                                                  deadline, std::move(end));
+                            [from = (R(asked.to).*channel)(), request = *std::move(request), deadline,
+                             caller = std::move(caller), end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
+                              return std::make_unique<StreamRelay<Request, Item>>(
+                                  std::move(from), std::move(request), deadline, std::move(caller), std::move(end));
                             });
   };
   return {.name = std::string(name), .begin_stream = std::move(begin)};
@@ -121,10 +130,10 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (
 // A cast: the client is answered when the mailbox has accepted the message. google.protobuf.Empty has no bytes.
 template <class R, class Message>
 ExportedRpc RpcOf(absl::string_view name, Channel<Message> (R::*channel)() const) {
-  auto begin = [channel](ActorSystem&, Pid to, absl::string_view bytes, absl::Duration, ClientCall* call) {
-    absl::StatusOr<Message> message = ParseRequest<Message>(bytes);
+  auto begin = [channel](ActorSystem&, const ClientRequest& client, ClientCall* call) {
+    absl::StatusOr<Message> message = ParseRequest<Message>(client.bytes);
     absl::Status sent = message.status();
-    if (sent.ok()) sent = (R(to).*channel)().Send(*std::move(message));
+    if (sent.ok()) sent = (R(client.to).*channel)().Send(*std::move(message));
     if (sent.ok()) {
       call->End(std::string());
     } else {
@@ -151,6 +160,15 @@ class ExportedService {
     return std::move(*this);
   }
 
+  // Lets the actor ask who calls (Context::Caller): the client's certificate, deadline, and metadata under
+  // `metadata_keys`, which are in lower case. A call with more of either than
+  // gateway_limits.h allows is answered RESOURCE_EXHAUSTED. Each call then costs a copy of these. A cast has no
+  // caller.
+  ExportedService WithCaller(std::vector<std::string> metadata_keys = {}) && {
+    caller_metadata_ = std::move(metadata_keys);
+    return std::move(*this);
+  }
+
   // The full name of the .proto service, such as "auction.Auction".
   const std::string& service() const { return service_; }
   // The name of the actor.
@@ -158,12 +176,15 @@ class ExportedService {
   const std::vector<internal::ExportedRpc>& rpcs() const { return rpcs_; }
   // The clients that may call the service; none if all may.
   const absl::optional<std::vector<std::string>>& clients() const { return clients_; }
+  // The metadata keys of WithCaller; none if the actor is told nothing of its callers.
+  const absl::optional<std::vector<std::string>>& caller_metadata() const { return caller_metadata_; }
 
  private:
   std::string service_;
   std::string actor_;
   std::vector<internal::ExportedRpc> rpcs_;
   absl::optional<std::vector<std::string>> clients_;
+  absl::optional<std::vector<std::string>> caller_metadata_;
 };
 
 // Exports the actor with that name, which must have the mailboxes of R's service: a call of an rpc whose mailbox the

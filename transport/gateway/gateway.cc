@@ -24,6 +24,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -61,9 +63,44 @@ absl::Status CheckBound(absl::string_view field, int64_t value, int64_t at_most)
       absl::StrCat("GatewayOptions::", field, " is ", value, ": expected 1 to ", at_most));
 }
 
+absl::Status CheckMetadataKey(absl::string_view key) {
+  const auto is_allowed = [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
+           c == '-' || c == '_' || c == '.';
+  };
+  if (!key.empty() && key.size() <= limits::kCallerKeyBytesMax && std::all_of(key.begin(), key.end(), is_allowed) &&
+      !absl::StartsWith(key, "grpc-")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", absl::CHexEscape(key), "' is not a metadata key: expected 1 to ", limits::kCallerKeyBytesMax,
+                   " of the characters a-z, 0-9, '-', '_' and '.', not beginning with 'grpc-'"));
+}
+
+// The metadata of WithCaller.
+absl::Status CheckMetadataKeys(const ExportedService& exported) {
+  if (!exported.caller_metadata().has_value()) return absl::OkStatus();
+  const std::vector<std::string>& keys = *exported.caller_metadata();
+  if (keys.size() > limits::kCallerKeysMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(keys.size(), " metadata keys: expected at most ", limits::kCallerKeysMax));
+  }
+  std::set<std::string> once;
+  for (const std::string& key : keys) {
+    if (absl::Status valid = CheckMetadataKey(key); !valid.ok()) return valid;
+    if (!once.insert(key).second) {
+      return absl::InvalidArgumentError(absl::StrCat("the metadata key '", key, "' is there twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckExport(const ExportedService& exported, bool is_tls) {
   if (absl::Status named = ValidateName(exported.actor()); !named.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the export of ", exported.service(), ": ", named.message()));
+  }
+  if (absl::Status valid = CheckMetadataKeys(exported); !valid.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the export of ", exported.service(), ": ", valid.message()));
   }
   if (exported.service() == kHealth) {
     return absl::InvalidArgumentError(absl::StrCat("the gateway serves ", kHealth, " itself: it cannot be exported"));

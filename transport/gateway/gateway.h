@@ -27,6 +27,8 @@
 // for its answer, and a stream, counts as an actor of the system (ActorSystem::Ask).
 // Security: off loopback a gateway requires TLS, and then each client needs a certificate that the CA has signed;
 // ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
+// Callers: an actor whose service is exported WithCaller may ask who calls (Context::Caller): the client's certificate,
+// its deadline, and the metadata under the keys that the export names.
 // Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
 // gateway; they parse requests, and neither wait for actors nor run handlers.
 // Lifetime: the gateway must be destroyed before its system, and before the node of GatewayOptions::node.

@@ -16,6 +16,16 @@ inline constexpr size_t kStatusMessageBytesMax = 1024;
 // for each service that it calls.
 inline constexpr size_t kHealthWatchesMax = 1024;
 
+// What an actor may be told of its caller (ExportedService::WithCaller): the metadata keys of a service, the values of
+// one call under these keys and the bytes of both, and the names in the client's certificate with their bytes. gRPC
+// itself takes 8 to 16 KiB of metadata for a call, so these bound what calls_max calls keep to 80 MiB, twice.
+inline constexpr size_t kCallerKeysMax = 16;
+inline constexpr size_t kCallerKeyBytesMax = 64;
+inline constexpr size_t kCallerValuesMax = 64;
+inline constexpr size_t kCallerMetadataBytesMax = size_t{8} << 10;
+inline constexpr size_t kCallerNamesMax = 64;
+inline constexpr size_t kCallerNamesBytesMax = size_t{8} << 10;
+
 // Calls of reflection at once, of all clients: people's tools, one call each.
 inline constexpr size_t kReflectionCallsMax = 64;
 // The bytes of one of its requests, which its reply repeats: a name.

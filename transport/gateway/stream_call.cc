@@ -5,6 +5,7 @@
 #include <grpcpp/support/slice.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/named.h"
@@ -30,24 +32,30 @@ void StreamCall::Begin(const ExportedService& exported, const ExportedRpc& rpc,
   host_.on_call(context.peer());
   absl::Status allowed = CheckCall(host_, exported, context);
   if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, request.Length());
+  absl::StatusOr<std::shared_ptr<const Caller>> caller = nullptr;
   if (allowed.ok()) {
     is_admitted_ = true;
     request_bytes_ = request.Length();
-    StartRelay(exported, rpc, TimeoutOf(context, absl::InfiniteDuration()), request);
+    caller = CallerOf(host_, exported, context);
+    allowed = caller.status();
+  }
+  if (allowed.ok()) {
+    const absl::Duration timeout = TimeoutOf(context, absl::InfiniteDuration());
+    StartRelay(exported, rpc, {.timeout = timeout, .caller = *std::move(caller)}, request);
   } else {
     End(std::move(allowed));
   }
   Release();
 }
 
-void StreamCall::StartRelay(const ExportedService& exported, const ExportedRpc& rpc, absl::Duration timeout,
+void StreamCall::StartRelay(const ExportedService& exported, const ExportedRpc& rpc, ClientRequest client,
                             const grpc::ByteBuffer& request) {
   const absl::StatusOr<grpc::Slice> bytes = BytesOf(request);
   if (!bytes.ok()) return End(bytes.status());
   ActorSystem& system = *host_.system;
-  const Pid to = Resolve(exported.actor(), CoreOf(system));
-  const absl::string_view view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
-  const Pid relay = rpc.begin_stream(system, to, view, timeout, this);
+  client.to = Resolve(exported.actor(), CoreOf(system));
+  client.bytes = absl::string_view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
+  const Pid relay = rpc.begin_stream(system, std::move(client), this);
   absl::MutexLock lock(&mu_);
   relay_ = relay;
   if (is_cancelled_) CancelLocked();

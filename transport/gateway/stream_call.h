@@ -21,7 +21,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/pid.h"
@@ -50,7 +49,8 @@ class StreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   void OnDone() override;
 
  private:
-  void StartRelay(const ExportedService& exported, const ExportedRpc& rpc, absl::Duration timeout,
+  // `client` lacks the actor and the bytes.
+  void StartRelay(const ExportedService& exported, const ExportedRpc& rpc, ClientRequest client,
                   const grpc::ByteBuffer& request);
   void CancelLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Release();

@@ -7,6 +7,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_STREAM_RELAY_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_STREAM_RELAY_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,9 +17,11 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/system/caller_table.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/stream.h"
@@ -63,11 +66,22 @@ class StreamEnd {
   absl::Status otherwise_;
 };
 
+// For whom a relay asks: `caller` is null if the actor is told nothing of it.
+struct RelayCaller {
+  CallerTable* table = nullptr;
+  std::shared_ptr<const Caller> caller;
+};
+
 template <class Request, class Item>
 class StreamRelay final : public Actor {
  public:
-  StreamRelay(Channel<Call<Request, Stream<Item>>> from, Request request, MonotonicTime deadline, StreamEnd client)
-      : from_(std::move(from)), request_(std::move(request)), deadline_(deadline), client_(std::move(client)) {
+  StreamRelay(Channel<Call<Request, Stream<Item>>> from, Request request, MonotonicTime deadline, RelayCaller caller,
+              StreamEnd client)
+      : from_(std::move(from)),
+        request_(std::move(request)),
+        deadline_(deadline),
+        caller_(std::move(caller)),
+        client_(std::move(client)) {
     client_.set_otherwise(MakeError(ErrorKind::kCancelled, "the client cancelled the call, or the system stopped"));
   }
 
@@ -77,6 +91,10 @@ class StreamRelay final : public Actor {
   StartResult Start() override { return Relay(); }
 
   Task<> Relay() {
+    CallerEntry entry;
+    if (caller_.caller != nullptr) {
+      entry = CallerEntry(*caller_.table, context().Self(), std::move(caller_.caller));
+    }
     const Stream<Item> items = from_.Ask(std::move(request_));
     bool is_in_time = true;
     while (is_in_time) {
@@ -99,6 +117,7 @@ class StreamRelay final : public Actor {
   const Channel<Call<Request, Stream<Item>>> from_;
   Request request_;
   const MonotonicTime deadline_;
+  RelayCaller caller_;
   StreamEnd client_;
 };
 

@@ -31,6 +31,7 @@
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/blocked_senders.h"
 #include "understudy/actors/internal/send/remote_room.h"
+#include "understudy/actors/internal/system/caller_table.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
 #include "understudy/actors/ledger.h"
@@ -109,6 +110,9 @@ class SystemCore {
   // False for an actor of another node.
   bool IsGone(Pid life);
   std::shared_ptr<const void> HoldLife(Pid life) { return LingeringLives::Share(lingering_lives_, life); }
+
+  // The gRPC clients for which actors of this system ask.
+  CallerTable& callers() { return callers_; }
 
   LedgerBook& ledgers() { return ledgers_; }
   // Fenced actors whose handlers have not returned.
@@ -246,6 +250,7 @@ class SystemCore {
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
+  CallerTable callers_;
   using FailedStarts = std::deque<std::pair<Pid, ExitReason>>;  // oldest first
   mutable absl::Mutex failed_starts_mu_;
   FailedStarts failed_roots_ ABSL_GUARDED_BY(failed_starts_mu_);

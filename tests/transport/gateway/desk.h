@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/caller.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/stream_writer.h"
@@ -30,6 +34,8 @@ struct DeskEvents {
   absl::Notification expired;    // its deadline passed there
   absl::Notification unwritten;  // a write of Count failed
   std::atomic<int> written{0};   // the items that Count has written
+  absl::Notification noted;      // a Note was handled
+  absl::Status noted_for;        // what its handler got for its caller, before `noted`
 };
 
 // Takes asks and does not answer them.
@@ -56,7 +62,42 @@ class DeskKeeper final : public desk::DeskActor {
   }
 
   desk::Text Echo(const desk::Text& request) { return request; }
-  void Note(const desk::Text&) {}
+  void Note(const desk::Text&) {
+    if (events_.noted.HasBeenNotified()) return;
+    events_.noted_for = context().Caller().status();
+    events_.noted.Notify();
+  }
+  absl::StatusOr<std::string> CallerText() {
+    const absl::StatusOr<std::shared_ptr<const Caller>> caller = context().Caller();
+    if (!caller.ok()) return caller.status();
+    std::string text = absl::StrCat("names:", absl::StrJoin((*caller)->names, ","), "\ndeadline:");
+    if ((*caller)->deadline.is_infinite()) {
+      text += "none";
+    } else {
+      absl::StrAppend(&text, absl::ToInt64Hours(absl::Ceil((*caller)->deadline - context().Now(), absl::Hours(1))),
+                      "h");
+    }
+    for (const auto& [key, value] : (*caller)->metadata) absl::StrAppend(&text, "\n", key, "=", value);
+    return text;
+  }
+  Task<absl::StatusOr<desk::Text>> Who(const desk::Text&) {
+    auto pause = context().Sleep(absl::ZeroDuration());
+    (void)co_await pause;
+    absl::StatusOr<std::string> text = CallerText();
+    if (!text.ok()) co_return text.status();
+    desk::Text reply;
+    reply.set_text(*std::move(text));
+    co_return reply;
+  }
+  Task<> Whose(const desk::Text&, StreamWriter<desk::Text> writer) {
+    absl::StatusOr<std::string> text = CallerText();
+    if (!text.ok()) co_return writer.Finish(text.status());
+    desk::Text item;
+    item.set_text(*std::move(text));
+    auto writing = writer.Write(std::move(item), absl::Hours(1));
+    const absl::Status written = co_await writing;
+    writer.Finish(written);
+  }
   google::protobuf::Empty Open(const desk::OpenRequest& request) {
     Become(request.is_open() ? open_ : closed_);
     return {};
@@ -117,6 +158,8 @@ class DeskKeeper final : public desk::DeskActor {
                  On(open, &DeskKeeper::Open),
                  On(wait, &DeskKeeper::Wait).Interleaved(),
                  On(count, &DeskKeeper::Count).Interleaved(),
+                 On(who, &DeskKeeper::Who).Interleaved(),
+                 On(whose, &DeskKeeper::Whose),
                  On(provoke, &DeskKeeper::Provoke)};
   Behavior closed_{"closed", On(echo, &DeskKeeper::Echo), On(open, &DeskKeeper::Open)};
 };

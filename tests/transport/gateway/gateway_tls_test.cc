@@ -81,6 +81,17 @@ TEST_F(GatewayTlsTest, AClientIsKnownByItsCertificateAndMayCallWhatIsExportedToI
   EXPECT_EQ(front.Echo("hello"), "hello");
 }
 
+TEST_F(GatewayTlsTest, AHandlerIsToldTheNamesInTheClientsCertificate) {
+  GatewayOptions options = Options();
+  options.exports = {Export<desk::DeskRef>("desk").WithCaller()};
+  Front front(options, Client("good/ops"), ToFront());
+  grpc::ClientContext context;
+  desk::Text reply;
+  const grpc::Status status = front.stub->Who(&context, TextOf(""), &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(reply.text(), "names:ops\ndeadline:none");
+}
+
 TEST_F(GatewayTlsTest, AnotherClientIsDeniedAndDoesNotReachTheActor) {
   Front front(Options(), Client("good/ops"), ToFront());
   const grpc::Status status = front.EchoStatus();
