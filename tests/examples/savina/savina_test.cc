@@ -1,0 +1,71 @@
+#include "understudy/examples/savina/savina.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+
+namespace understudy::savina {
+namespace {
+
+class SavinaTest : public testing::TestWithParam<Entry> {};
+
+void ExpectGood(ActorSystem& system, const Entry& program, int64_t size) {
+  const absl::StatusOr<std::string> result = RunProgram(system, program, size);
+  EXPECT_TRUE(result.ok()) << program.name << ": " << result.status();
+  EXPECT_EQ(system.live_actors(), 0);
+}
+
+TEST_P(SavinaTest, HasItsResultOnThreads) {
+  ActorSystem system({.threads = {.threads = 2}});
+  ExpectGood(system, GetParam(), GetParam().size_small);
+}
+
+TEST_P(SavinaTest, HasItsResultInAnyOrderOfTurns) {
+  ForEachSeed(3, [](uint64_t seed) {
+    TestSystem system(seed);
+    ExpectGood(system, GetParam(), GetParam().size_small);
+    ExpectNothingLost(system);
+  });
+}
+
+TEST_P(SavinaTest, HasItsResultWithTheLeastSize) {
+  TestSystem system;
+  ExpectGood(system, GetParam(), 1);
+}
+
+// SEL 35
+// Sizes for which the suite's results are known, from other implementations.
+TEST(SavinaResultsTest, KnownResultsOfTheSuiteAreFound) {
+  const std::map<absl::string_view, std::pair<int64_t, absl::string_view>> known = {
+      {"bitonic_sort", {4096, "4096 numbers in order, sum 135063552"}},
+      {"fibonacci", {20, "6765 is the Fibonacci number"}},
+      {"radix_sort", {10'000, "10000 numbers in order, sum 329799144"}},
+      {"sieve", {100'000, "9592 primes"}},
+  };
+  ActorSystem system;
+  size_t found = 0;
+  for (const Entry& program : Programs()) {
+    const auto place = known.find(program.name);
+    if (place == known.end()) continue;
+    ++found;
+    EXPECT_EQ(RunProgram(system, program, place->second.first).value_or("no result"), place->second.second)
+        << program.name;
+  }
+  EXPECT_EQ(found, known.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, SavinaTest, testing::ValuesIn(Programs()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace understudy::savina
