@@ -23,6 +23,8 @@ inline constexpr int kProducers = 20;
 inline constexpr int kRingActors = 100;
 inline constexpr int kBigActors = 120;
 inline constexpr int kForkJoinWorkers = 60;
+// Who meet in "chameneos".
+inline constexpr int kCreatures = 100;
 // Below each actor of the tree of "skynet".
 inline constexpr int kSkynetChildren = 10;
 // Of the mailbox that producers overrun where the bound is to act.
@@ -55,6 +57,8 @@ Measurement RunContention(ActorSystem& system, int64_t operations);
 Measurement RunBig(ActorSystem& system, int64_t operations);
 Measurement RunForkJoinCreate(ActorSystem& system, int64_t operations);
 Measurement RunForkJoinThroughput(ActorSystem& system, int64_t operations);
+Measurement RunChameneos(ActorSystem& system, int64_t operations);
+Measurement RunSpawnKeep(ActorSystem& system, int64_t operations);
 Measurement RunSkynet(ActorSystem& system, int64_t operations);
 Measurement RunCountingBounded(ActorSystem& system, int64_t operations);
 Measurement RunContentionBounded(ActorSystem& system, int64_t operations);

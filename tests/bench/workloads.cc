@@ -16,6 +16,8 @@ const std::vector<Workload>& Workloads() {
       {"big", "round trip", kLargeCapacity, &RunBig},
       {"fork_join_create", "actor", kLargeCapacity, &RunForkJoinCreate},
       {"fork_join_throughput", "message", kLargeCapacity, &RunForkJoinThroughput},
+      {"chameneos", "meeting", limits::kMailboxCapacityMessages, &RunChameneos},
+      {"spawn_keep", "actor", kLargeCapacity, &RunSpawnKeep},
       {"skynet", "leaf", limits::kMailboxCapacityMessages, &RunSkynet},
       {"counting_bounded", "message", kBoundedCapacity, &RunCountingBounded},
       {"contention_bounded", "message", kBoundedCapacity, &RunContentionBounded},

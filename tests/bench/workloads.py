@@ -16,6 +16,8 @@ WORKLOADS = [
     Workload("big", "round trip", 3_000_000, False),
     Workload("fork_join_create", "actor", 600_000, False),
     Workload("fork_join_throughput", "message", 6_000_000, False),
+    Workload("chameneos", "meeting", 1_200_000, False),
+    Workload("spawn_keep", "actor", 600_000, False),
     Workload("skynet", "leaf", 600_000, False),
     Workload("counting_bounded", "message", 3_000_000, False, ("understudy",)),
     Workload("contention_bounded", "message", 3_000_000, False, ("understudy",)),

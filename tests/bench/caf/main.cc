@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   config.set("scheduler.max-threads", static_cast<size_t>(std::atoi(argv[3])));
   // CAF's default is to steal, and that walks the victim's whole queue: with
   // many thousand children in it the shared queue is quicker by far.
-  if (workload == "fork_join_create") config.set("scheduler.policy", caf::atom("sharing"));
+  if (workload == "fork_join_create" || workload == "spawn_keep") config.set("scheduler.policy", caf::atom("sharing"));
   bench::Measurement measured;
   {
     caf::actor_system system{config};
