@@ -2,6 +2,8 @@
 #include "understudy/actors/internal/memory/block_pool.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -29,6 +31,66 @@ TEST(BlockPoolTest, WhatAThreadHasFreedIsOthersWhenItEnds) {
     thread.Join();
   }
   EXPECT_LE(seen.size(), size_t{1200}) << "of 18,000 that were allocated";
+}
+
+// Runs `body` on a thread of its own, which has no blocks yet.
+void OnNewThread(const std::function<void()>& body) {
+  OsThread thread;
+  ASSERT_TRUE(thread.Start("sends", body));
+  thread.Join();
+}
+
+// Nobody reads what the thread sends, so that each block is a new one.
+TEST(BlockPoolTest, MessagesOfAThreadThatOnlySendsLieBesideTheOthersOfTheirReceiver) {
+  if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
+  OnNewThread([] {
+    constexpr size_t kReceivers = 60;
+    constexpr size_t kRounds = 256;
+    std::vector<std::vector<uintptr_t>> sent(kReceivers);
+    for (size_t round = 0; round < kRounds; ++round) {
+      for (size_t receiver = 0; receiver < kReceivers; ++receiver) {
+        sent[receiver].push_back(reinterpret_cast<uintptr_t>(AllocateSmallBlockFor(1000 + receiver, 1)));
+      }
+    }
+    size_t neighbours = 0;
+    for (const std::vector<uintptr_t>& blocks : sent) {
+      for (size_t i = 1; i < blocks.size(); ++i) neighbours += blocks[i - 1] - blocks[i] == kBlockUnit ? 1 : 0;
+    }
+    EXPECT_GE(neighbours, kReceivers * kRounds * 9 / 10);
+    for (const std::vector<uintptr_t>& blocks : sent) {
+      for (const uintptr_t block : blocks) FreeSmallBlock(reinterpret_cast<void*>(block), 1);
+    }
+  });
+}
+
+TEST(BlockPoolTest, AThreadThatFreesUsesTheBlockThatItFreedLast) {
+  if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
+  OnNewThread([] {
+    for (uint64_t receiver = 1; receiver < 100; ++receiver) {
+      void* const block = AllocateSmallBlockFor(receiver, 1);
+      FreeSmallBlock(block, 1);
+      EXPECT_EQ(AllocateSmallBlockFor(receiver + 1, 1), block);
+      FreeSmallBlock(block, 1);
+    }
+  });
+}
+
+// More receivers than there are places: each message takes the place of another receiver.
+TEST(BlockPoolTest, BlocksForReceiversThatWereReplacedAreNotLost) {
+  if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
+  std::set<void*> seen;
+  for (int round = 0; round < 50; ++round) {
+    OnNewThread([&seen] {
+      std::vector<void*> blocks;
+      for (uint64_t turn = 0; turn < 1000; ++turn) {
+        const uint64_t receiver = 1 + (turn / 3) * kReceiversWithBlocks;
+        blocks.push_back(AllocateSmallBlockFor(receiver, 1));
+      }
+      seen.insert(blocks.begin(), blocks.end());
+      for (void* block : blocks) FreeSmallBlock(block, 1);
+    });
+  }
+  EXPECT_LE(seen.size(), size_t{5000}) << "of 50,000 that were allocated";
 }
 
 }  // namespace

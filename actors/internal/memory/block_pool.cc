@@ -1,8 +1,11 @@
 #include "understudy/actors/internal/memory/block_pool.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -24,24 +27,48 @@ SharedLists& Shared() {
   return *lists;
 }
 
+// The next batch of this thread's chunk, or of a new one, which has no other blocks then.
+BlockBatch CarveBatch(size_t units) {
+  const size_t bytes = units * kBlockUnit;
+  FreshMemory& fresh = thread_blocks.fresh[units];
+  if (fresh.bytes < bytes) {
+    fresh = {static_cast<unsigned char*>(::operator new(kChunkBytes, std::align_val_t(kBlockUnit))), kChunkBytes};
+  }
+  // From the end of the chunk on: a receiver walks its list from the newest message to the oldest, so upwards in memory
+  // and into the next page, which is what processors fetch ahead.
+  BlockBatch batch{.count = std::min(fresh.bytes / bytes, kBatchBlocks)};
+  fresh.bytes -= batch.count * bytes;
+  for (size_t i = 0; i < batch.count; ++i) {
+    batch.first = new (fresh.at + fresh.bytes + i * bytes) FreeBlockNode{batch.first};
+  }
+  return batch;
+}
+
 // Moves a thread's free blocks to the shared lists when the thread ends.
 struct Returner {
   ~Returner() {
     SharedLists& shared = Shared();
     absl::MutexLock lock(&shared.mu);
     for (size_t units = 1; units <= kPooledUnits; ++units) {
+      while (thread_blocks.fresh[units].bytes >= units * kBlockUnit) {
+        shared.batches[units].push_back(CarveBatch(units));
+      }
       for (BlockBatch* batch : {&thread_blocks.of[units], &thread_blocks.spare[units]}) {
         if (batch->count > 0) shared.batches[units].push_back(*batch);
         *batch = {};
       }
     }
+    for (BlocksForReceiver& own : thread_blocks.for_receivers) {
+      if (own.blocks.count > 0) shared.batches[1].push_back(own.blocks);
+      own = {};
+    }
   }
   bool is_made = true;
 };
 
-// Takes a batch from the shared list. If that is empty, allocates a chunk and returns all its blocks, which may be more
-// than kBatchBlocks.
+// A batch of what is left of this thread's chunk, which needs no lock; else of the shared list; else of a new chunk.
 BlockBatch TakeBatch(size_t units) {
+  if (thread_blocks.fresh[units].bytes >= units * kBlockUnit) return CarveBatch(units);
   ReturnBlocksAtExit();
   SharedLists& shared = Shared();
   {
@@ -53,14 +80,7 @@ BlockBatch TakeBatch(size_t units) {
       return batch;
     }
   }
-  const size_t bytes = units * kBlockUnit;
-  auto* chunk = static_cast<unsigned char*>(::operator new(kChunkBytes, std::align_val_t(kBlockUnit)));
-  BlockBatch batch;
-  for (size_t at = 0; at + bytes <= kChunkBytes && batch.count < kBatchBlocks * 16; at += bytes) {
-    batch.first = new (chunk + at) FreeBlockNode{batch.first};
-    ++batch.count;
-  }
-  return batch;
+  return CarveBatch(units);
 }
 
 void GiveBatch(size_t units, BlockBatch batch) {
@@ -78,9 +98,24 @@ void ReturnBlocksAtExit() {
 }
 
 void FillBlocks(size_t units) {
-  BlockBatch& spare = thread_blocks.spare[units];
-  thread_blocks.of[units] = spare.count > 0 ? spare : TakeBatch(units);
-  spare = {};
+  BlockBatch& list = thread_blocks.of[units];
+  list = std::exchange(thread_blocks.spare[units], {});
+  if (list.count > 0) return;
+  list = TakeBatch(units);
+  if (units == 1) thread_blocks.only_allocates = true;
+}
+
+void* FillBlocksFor(uint64_t receiver, BlocksForReceiver& own) {
+  if (own.receiver != receiver) {
+    if (own.blocks.count > 0) GiveBatch(1, std::exchange(own.blocks, {}));
+    own.receiver = receiver;
+    return AllocateSmallBlock(1);
+  }
+  own.blocks = TakeBatch(1);
+  FreeBlockNode* const block = own.blocks.first;
+  own.blocks.first = block->next;
+  --own.blocks.count;
+  return block;
 }
 
 void SpareBlocks(size_t units) {

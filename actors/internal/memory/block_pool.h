@@ -2,6 +2,12 @@
 // for each size. Threads exchange batches of blocks through one shared list for
 // each size, because a sender allocates the blocks that its receiver frees.
 //
+// A thread that sends and frees nothing is ahead of its receivers: each of its blocks comes
+// from the shared list, and is read when its memory has left the caches. Such a thread takes a
+// batch for each of its receivers (AllocateBlockFor). Consecutive messages of one receiver
+// are then neighbours in memory, which the processor fetches ahead of the receiver that reads
+// them one after another.
+//
 // The address and the size of a block are multiples of kBlockUnit. Pooled blocks
 // are never returned to the system. With AddressSanitizer nothing is pooled:
 // each block is allocated and freed by itself. Any thread.
@@ -10,6 +16,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "absl/base/optimization.h"
@@ -49,9 +56,27 @@ struct BlockBatch {
   size_t count = 0;
 };
 
+// Memory that was allocated from the system and has not been blocks yet.
+struct FreshMemory {
+  unsigned char* at = nullptr;
+  size_t bytes = 0;
+};
+
+// Free blocks of one unit for messages to one receiver.
+struct BlocksForReceiver {
+  uint64_t receiver = 0;
+  BlockBatch blocks;
+};
+// How many receivers a thread has blocks for, at most; they take 0.5 MiB.
+inline constexpr size_t kReceiversWithBlocks = 128;
+
 struct ThreadBlocks {
   std::array<BlockBatch, kPooledUnits + 1> of;     // free blocks, indexed by their units
   std::array<BlockBatch, kPooledUnits + 1> spare;  // for each number of units one full batch, or none
+  std::array<FreshMemory, kPooledUnits + 1> fresh;
+  // This thread has freed no block since it took a batch of one unit from the shared list.
+  bool only_allocates = false;
+  std::array<BlocksForReceiver, kReceiversWithBlocks> for_receivers;  // by the receiver's number modulo their number
 };
 inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
 
@@ -63,6 +88,9 @@ void ReturnBlocksAtExit();
 // one. SpareBlocks makes the full list the spare batch, and gives the earlier spare batch to the shared list.
 UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units);
 UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units);
+// A block of one unit for a receiver for which `own`, its place, has none: the first of a batch if the last message of
+// that place was for the receiver too, else one of this thread's list.
+UNDERSTUDY_SLOW_PATH void* FillBlocksFor(uint64_t receiver, BlocksForReceiver& own);
 
 // A block of `units` * kBlockUnit bytes; at most kPooledUnits units.
 inline void* AllocateSmallBlock(size_t units) {
@@ -85,6 +113,18 @@ inline void FreeSmallBlock(void* block, size_t units) {
   if (ABSL_PREDICT_FALSE(list.count >= kBatchBlocks)) SpareBlocks(units);
   list.first = new (block) FreeBlockNode{list.first};
   ++list.count;
+  thread_blocks.only_allocates = false;
+}
+
+// Like AllocateSmallBlock, for a message to `receiver`, a number that differs from the other receivers' and is not 0.
+inline void* AllocateSmallBlockFor(uint64_t receiver, size_t units) {
+  if (ABSL_PREDICT_TRUE(!thread_blocks.only_allocates) || units != 1) return AllocateSmallBlock(units);
+  BlocksForReceiver& own = thread_blocks.for_receivers[receiver % kReceiversWithBlocks];
+  FreeBlockNode* const block = own.blocks.first;
+  if (ABSL_PREDICT_FALSE(own.receiver != receiver || block == nullptr)) return FillBlocksFor(receiver, own);
+  own.blocks.first = block->next;
+  --own.blocks.count;
+  return block;
 }
 
 // Like the two functions above, for any number of units up to 255.

@@ -38,7 +38,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CopySmall(unsigned char* to, const unsi
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeSmallTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
                                                             const MessageType& type, const void* value) {
   const uint8_t units = type.units[0];
-  void* const block = AllocateSmallBlock(units);
+  // The lowest 16 bits of a life are its node's.
+  void* const block = AllocateSmallBlockFor(life >> 16, units);
   const Pid self = turn.self;
   auto* envelope = new (block) Envelope{.life = life,
                                         .sender_life = self.life(),
