@@ -1,5 +1,7 @@
 #include "understudy/transport/metrics/metrics.h"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,9 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
+#include "understudy/transport/http/http_message.h"
+#include "understudy/transport/http/http_server.h"
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/health.h"
-#include "understudy/transport/metrics/http_server.h"
 #include "understudy/transport/metrics/metrics_limits.h"
 #include "understudy/transport/metrics/process_metrics.h"
 #include "understudy/transport/metrics/system_metrics.h"
@@ -21,6 +24,7 @@ namespace understudy {
 namespace {
 
 using internal::HttpAnswer;
+using internal::HttpRequest;
 
 absl::StatusOr<NodeAddress> CheckedAddress(const MetricsOptions& options) {
   absl::StatusOr<NodeAddress> address = NodeAddress::Parse(options.listen);
@@ -59,11 +63,12 @@ class Metrics::Parts {
         health_(system, options.node, options.stuck_after) {}
 
   absl::Status Serve(const NodeAddress& address, const Credentials& credentials) {
-    absl::StatusOr<std::unique_ptr<internal::HttpServer>> server =
-        internal::HttpServer::Start(address, credentials,
-                                    {{"/metrics", [this] { return Page(); }},
-                                     {"/livez", [this] { return ToAnswer(health_.Live()); }},
-                                     {"/readyz", [this] { return ToAnswer(health_.Ready()); }}});
+    absl::StatusOr<std::unique_ptr<internal::HttpServer>> server = internal::HttpServer::Start(
+        address, credentials,
+        {.connections_max = limits::kMetricsConnectionsMax,
+         .connection_within = limits::kMetricsConnectionWithin,
+         .connection_bytes_max = limits::kMetricsConnectionBytesMax},
+        [this](const HttpRequest& request, const internal::HttpReplier& replier) { replier.Answer(Answer(request)); });
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -72,6 +77,14 @@ class Metrics::Parts {
 
  private:
   // The functions below run on the server's thread.
+  HttpAnswer Answer(const HttpRequest& request) {
+    const auto page = pages_.find(request.path);
+    if (page == pages_.end()) return {.status = 404, .body = "not found\n"};
+    if (request.method != "GET" && request.method != "HEAD") {
+      return {.status = 405, .body = "expected GET or HEAD\n", .headers = {{"Allow", "GET, HEAD"}}};
+    }
+    return page->second();
+  }
   HttpAnswer Page() {
     const MonotonicTime now = Clock::Real().Now();
     if (page_.empty() || now - page_made_at_ >= limits::kMetricsPageAgeMax) {
@@ -84,6 +97,11 @@ class Metrics::Parts {
     return {.content_type = std::string(internal::Exposition::kContentType), .body = page_};
   }
 
+  const std::map<std::string, std::function<HttpAnswer()>> pages_ = {
+      {"/metrics", [this] { return Page(); }},
+      {"/livez", [this] { return ToAnswer(health_.Live()); }},
+      {"/readyz", [this] { return ToAnswer(health_.Ready()); }},
+  };
   internal::SystemMetrics system_metrics_;
   internal::ProcessMetrics process_metrics_;
   internal::Health health_;

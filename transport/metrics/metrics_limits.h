@@ -1,4 +1,4 @@
-// Bounds of the metrics and of their HTTP server.
+// Bounds of the metrics and of their connections.
 #ifndef UNDERSTUDY_TRANSPORT_METRICS_METRICS_LIMITS_H_
 #define UNDERSTUDY_TRANSPORT_METRICS_METRICS_LIMITS_H_
 
@@ -17,12 +17,6 @@ inline constexpr absl::Duration kMetricsConnectionWithin = absl::Seconds(5);
 // The memory of one connection; the line and the headers of a request must fit into half of it. The answer is not
 // counted.
 inline constexpr size_t kMetricsConnectionBytesMax = size_t{16} << 10;
-// How often the server looks for connections that are too old.
-inline constexpr absl::Duration kMetricsLooksEvery = absl::Milliseconds(500);
-// How long the server waits for a descriptor, when the process has none left, before it tries again.
-inline constexpr absl::Duration kMetricsStarvedPause = absl::Milliseconds(100);
-// How often the certificate file and the key file are read, to serve with new ones.
-inline constexpr absl::Duration kMetricsRereadsTlsEvery = absl::Seconds(5);
 // A page that was made for a scrape answers all scrapes of this time, so that the cost of scraping is bounded.
 inline constexpr absl::Duration kMetricsPageAgeMax = absl::Milliseconds(500);
 // Values of the label `mailbox`, and of `peer`, at once: some ten lines of the page each. All other mailboxes, or

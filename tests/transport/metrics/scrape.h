@@ -1,4 +1,4 @@
-// Plain HTTP clients for the tests of Metrics.
+// Plain HTTP clients for the tests of HttpServer and of what it serves.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_METRICS_SCRAPE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_METRICS_SCRAPE_H_
 
@@ -71,6 +71,17 @@ class RawClient {
     ssize_t got = 0;
     while ((got = recv(socket_, part.data(), part.size(), 0)) > 0) all.append(part.data(), static_cast<size_t>(got));
     EXPECT_TRUE(got == 0 || errno == ECONNRESET) << "the server has not closed the connection";
+    return all;
+  }
+  // What comes until `text` has come, with what came in the same piece.
+  std::string HearUntil(absl::string_view text) {
+    std::string all;
+    std::array<char, 4096> part;
+    ssize_t got = 0;
+    while (!absl::StrContains(all, text) && (got = recv(socket_, part.data(), part.size(), 0)) > 0) {
+      all.append(part.data(), static_cast<size_t>(got));
+    }
+    EXPECT_TRUE(absl::StrContains(all, text)) << "no '" << text << "' in '" << all << "'";
     return all;
   }
 

@@ -1,4 +1,4 @@
-#include "understudy/transport/metrics/http_server.h"
+#include "understudy/transport/http/http_server.h"
 
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -32,7 +32,8 @@
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
-#include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/http/http_exchange.h"
+#include "understudy/transport/http/http_limits.h"
 #include "understudy/transport/sockets/acceptor.h"
 #include "understudy/transport/sockets/thread.h"
 
@@ -57,37 +58,49 @@ TlsTexts ReadTexts(const Credentials& credentials) {
   return {.certificate = Contents(credentials.tls->certificate_file), .key = Contents(credentials.tls->key_file)};
 }
 
-struct Connection {
-  int descriptor = -1;
-  MonotonicTime began;
-};
+// An eventfd by which other threads end the wait of the server's thread. Shared with repliers and streams, which may
+// outlive the server.
+class WakeUp {
+ public:
+  WakeUp() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    UNDERSTUDY_CHECK(descriptor_ >= 0, "eventfd: ", strerror(errno));
+  }
+  ~WakeUp() { close(descriptor_); }
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
 
-void AddHeader(MHD_Response* response, const char* name, const char* value) {
-  UNDERSTUDY_CHECK(MHD_add_response_header(response, name, value) == MHD_YES, "MHD_add_response_header: ", name);
-}
+  void Wake() const { eventfd_write(descriptor_, 1); }
+  void Clear() const {
+    eventfd_t count = 0;
+    (void)eventfd_read(descriptor_, &count);
+  }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
 
 }  // namespace
 
 // All but Start and the constructor and destructor run on the thread.
 class HttpServer::Loop {
  public:
-  Loop(const ListeningSocket& socket, Credentials credentials, HttpPages pages)
+  Loop(const ListeningSocket& socket, Credentials credentials, const HttpBounds& bounds, HttpHandler handler)
       : socket_(socket.descriptor),
         address_(socket.address.ToString()),
         credentials_(std::move(credentials)),
-        pages_(std::move(pages)),
-        stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        tls_(ReadTexts(credentials_)) {
-    UNDERSTUDY_CHECK(stop_ >= 0, "eventfd: ", strerror(errno));
-  }
+        shared_{.bounds = bounds, .handler = std::move(handler), .wake = [wake = wake_] { wake->Wake(); }},
+        tls_(ReadTexts(credentials_)) {}
   ~Loop() {
     if (thread_.joinable()) {
-      eventfd_write(stop_, 1);
+      is_stopping_.store(true, std::memory_order_release);
+      wake_->Wake();
       thread_.join();
     }
+    // The library must not stop with a suspended connection.
+    for (HttpExchange& exchange : exchanges_) exchange.Resume();
     if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
     close(socket_);
-    close(stop_);
   }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -113,28 +126,29 @@ class HttpServer::Loop {
   void EndOldConnections();
   // Replaces the daemon if the files of the certificate have changed and belong together.
   void RereadTls();
-  MHD_Result Answer(MHD_Connection* connection, absl::string_view path, absl::string_view method) const;
-  static MHD_Result Send(MHD_Connection* connection, const HttpAnswer& answer);
 
   static MHD_Result OnRequest(void* loop, MHD_Connection* connection, const char* url, const char* method,
                               const char* version, const char* upload, size_t* upload_bytes, void** request);
+  static void OnRequestOver(void* loop, MHD_Connection* connection, void** request, MHD_RequestTerminationCode why);
   static void OnConnection(void* loop, MHD_Connection* connection, void** context, MHD_ConnectionNotificationCode what);
   static void OnError(void* loop, const char* format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
   const int socket_;
   const std::string address_;
   const Credentials credentials_;
-  const HttpPages pages_;
-  const int stop_;  // eventfd, readable when the thread is to end
+  const std::shared_ptr<const WakeUp> wake_ = std::make_shared<WakeUp>();
+  std::atomic<bool> is_stopping_{false};
   std::thread thread_;
 
+  HttpExchange::Shared shared_;
   MHD_Daemon* daemon_ = nullptr;
   TlsTexts tls_;  // those of daemon_
   MonotonicTime reread_at_;
-  std::string last_error_;             // the library's
-  int in_vain_ = 0;                    // runs of the daemon, one after another, that had nothing to do
-  uint64_t accepted_ = 0;              // connections so far
-  std::list<Connection> connections_;  // the oldest first
+  std::string last_error_;                 // the library's
+  int in_vain_ = 0;                        // runs of the daemon, one after another, that had nothing to do
+  uint64_t accepted_ = 0;                  // connections so far
+  std::list<HttpConnection> connections_;  // the oldest first
+  std::list<HttpExchange> exchanges_;      // at most one for each connection
 };
 
 absl::StatusOr<MHD_Daemon*> HttpServer::Loop::NewDaemon() {
@@ -146,13 +160,14 @@ absl::StatusOr<MHD_Daemon*> HttpServer::Loop::NewDaemon() {
   };
   std::vector<MHD_OptionItem> options = {
       option(MHD_OPTION_LISTEN_SOCKET, listens),
-      option(MHD_OPTION_CONNECTION_LIMIT, limits::kMetricsConnectionsMax),
-      option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(limits::kMetricsConnectionBytesMax)),
-      option(MHD_OPTION_CONNECTION_TIMEOUT, absl::ToInt64Seconds(limits::kMetricsConnectionWithin)),
+      option(MHD_OPTION_CONNECTION_LIMIT, shared_.bounds.connections_max),
+      option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(shared_.bounds.connection_bytes_max)),
+      option(MHD_OPTION_CONNECTION_TIMEOUT, absl::ToInt64Seconds(shared_.bounds.connection_within)),
       option(MHD_OPTION_STRICT_FOR_CLIENT, 1),
       option(MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&OnConnection), this),
+      option(MHD_OPTION_NOTIFY_COMPLETED, reinterpret_cast<intptr_t>(&OnRequestOver), this),
   };
-  unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG;
+  unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
   if (credentials_.tls.has_value()) {
     flags |= MHD_USE_TLS;
     options.push_back(option(MHD_OPTION_HTTPS_MEM_CERT, 0, tls_.certificate.data()));
@@ -173,9 +188,11 @@ void HttpServer::Loop::Run() {
   while (true) {
     const int events = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     std::array<pollfd, 2> wait = {
-        {{.fd = stop_, .events = POLLIN, .revents = 0}, {.fd = events, .events = POLLIN, .revents = 0}}};
+        {{.fd = wake_->descriptor(), .events = POLLIN, .revents = 0}, {.fd = events, .events = POLLIN, .revents = 0}}};
     (void)poll(wait.data(), wait.size(), NextLook());
-    if (wait[0].revents != 0) return;
+    wake_->Clear();
+    if (is_stopping_.load(std::memory_order_acquire)) return;
+    for (HttpExchange& exchange : exchanges_) exchange.Look(Clock::Real().Now());
     const uint64_t accepted = accepted_;
     size_t before = 0;
     do {
@@ -187,7 +204,7 @@ void HttpServer::Loop::Run() {
     in_vain_ = was_in_vain ? in_vain_ + 1 : 0;
     if (in_vain_ > kInVainMax) {
       // A client waits, but the process has no descriptor left for it.
-      (void)poll(wait.data(), 1, static_cast<int>(absl::ToInt64Milliseconds(limits::kMetricsStarvedPause)));
+      (void)poll(wait.data(), 1, static_cast<int>(absl::ToInt64Milliseconds(limits::kHttpStarvedPause)));
     }
     EndOldConnections();
     if (credentials_.tls.has_value()) RereadTls();
@@ -195,8 +212,8 @@ void HttpServer::Loop::Run() {
 }
 
 int HttpServer::Loop::NextLook() const {
-  int64_t millis = connections_.empty() ? -1 : absl::ToInt64Milliseconds(limits::kMetricsLooksEvery);
-  if (millis < 0 && credentials_.tls.has_value()) millis = absl::ToInt64Milliseconds(limits::kMetricsRereadsTlsEvery);
+  int64_t millis = connections_.empty() ? -1 : absl::ToInt64Milliseconds(limits::kHttpLooksEvery);
+  if (millis < 0 && credentials_.tls.has_value()) millis = absl::ToInt64Milliseconds(limits::kHttpRereadsTlsEvery);
   MHD_UNSIGNED_LONG_LONG wanted = 0;
   if (MHD_get_timeout(daemon_, &wanted) == MHD_YES && (millis < 0 || static_cast<int64_t>(wanted) < millis)) {
     millis = static_cast<int64_t>(wanted);
@@ -206,8 +223,9 @@ int HttpServer::Loop::NextLook() const {
 
 void HttpServer::Loop::EndOldConnections() {
   const MonotonicTime now = Clock::Real().Now();
-  for (const Connection& connection : connections_) {
-    if (now - connection.began < limits::kMetricsConnectionWithin) return;
+  for (const HttpConnection& connection : connections_) {
+    if (now - connection.began < shared_.bounds.connection_within) return;
+    if (connection.has_stream) continue;
     shutdown(connection.descriptor, SHUT_RDWR);  // the daemon sees the end, and closes the connection
   }
 }
@@ -215,7 +233,7 @@ void HttpServer::Loop::EndOldConnections() {
 void HttpServer::Loop::RereadTls() {
   const MonotonicTime now = Clock::Real().Now();
   if (now < reread_at_ || !connections_.empty()) return;
-  reread_at_ = now + limits::kMetricsRereadsTlsEvery;
+  reread_at_ = now + limits::kHttpRereadsTlsEvery;
   TlsTexts texts = ReadTexts(credentials_);
   if (texts == tls_ || !credentials_.Check().ok()) return;
   TlsTexts old = std::exchange(tls_, std::move(texts));
@@ -228,39 +246,25 @@ void HttpServer::Loop::RereadTls() {
   daemon_ = *made;
 }
 
-MHD_Result HttpServer::Loop::Answer(MHD_Connection* connection, absl::string_view path,
-                                    absl::string_view method) const {
-  const auto page = pages_.find(std::string(path));
-  if (page == pages_.end()) return Send(connection, {.status = 404, .body = "not found\n"});
-  if (method != "GET" && method != "HEAD") {
-    return Send(connection, {.status = 405, .body = "expected GET or HEAD\n"});
-  }
-  return Send(connection, page->second());
-}
-
-MHD_Result HttpServer::Loop::Send(MHD_Connection* connection, const HttpAnswer& answer) {
-  MHD_Response* const response =
-      MHD_create_response_from_buffer(answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
-  if (response == nullptr) return MHD_NO;  // no memory: ends the connection
-  AddHeader(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
-  AddHeader(response, MHD_HTTP_HEADER_CONNECTION, "close");
-  AddHeader(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-  AddHeader(response, "X-Content-Type-Options", "nosniff");
-  if (answer.status == 405) AddHeader(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-  const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(answer.status), response);
-  MHD_destroy_response(response);
-  return queued;
-}
-
 MHD_Result HttpServer::Loop::OnRequest(void* loop, MHD_Connection* connection, const char* url, const char* method,
-                                       const char* /*version*/, const char* /*upload*/, size_t* /*upload_bytes*/,
-                                       void** /*request*/) {
-  return static_cast<Loop*>(loop)->Answer(connection, url, method);
+                                       const char* /*version*/, const char* upload, size_t* upload_bytes,
+                                       void** request) {
+  if (*request != nullptr) return static_cast<HttpExchange*>(*request)->OnBody(upload, *upload_bytes);
+  auto& self = *static_cast<Loop*>(loop);
+  void* const from = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+  HttpExchange& begun = self.exchanges_.emplace_back(self.shared_, *static_cast<HttpConnection*>(from), connection);
+  *request = &begun;
+  return begun.OnHead(url, method);
+}
+
+void HttpServer::Loop::OnRequestOver(void* loop, MHD_Connection* /*connection*/, void** request,
+                                     MHD_RequestTerminationCode /*why*/) {
+  static_cast<Loop*>(loop)->exchanges_.remove_if([request](const HttpExchange& ended) { return &ended == *request; });
 }
 
 void HttpServer::Loop::OnConnection(void* loop, MHD_Connection* connection, void** context,
                                     MHD_ConnectionNotificationCode what) {
-  std::list<Connection>& connections = static_cast<Loop*>(loop)->connections_;
+  std::list<HttpConnection>& connections = static_cast<Loop*>(loop)->connections_;
   if (what == MHD_CONNECTION_NOTIFY_STARTED) {
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     ++static_cast<Loop*>(loop)->accepted_;
@@ -268,7 +272,7 @@ void HttpServer::Loop::OnConnection(void* loop, MHD_Connection* connection, void
     *context = &connections.back();
     return;
   }
-  connections.remove_if([context](const Connection& ended) { return &ended == *context; });
+  connections.remove_if([context](const HttpConnection& ended) { return &ended == *context; });
 }
 
 void HttpServer::Loop::OnError(void* loop, const char* format, va_list arguments) {
@@ -284,11 +288,12 @@ HttpServer::~HttpServer() = default;
 const std::string& HttpServer::address() const { return loop_->address(); }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const NodeAddress& address,
-                                                              const Credentials& credentials, HttpPages pages) {
+                                                              const Credentials& credentials, const HttpBounds& bounds,
+                                                              HttpHandler handler) {
   if (absl::Status good = credentials.Check(); !good.ok()) return good;
   absl::StatusOr<ListeningSocket> socket = OpenListeningSocket(address);
   if (!socket.ok()) return socket.status();
-  auto loop = std::make_unique<Loop>(*socket, credentials, std::move(pages));
+  auto loop = std::make_unique<Loop>(*socket, credentials, bounds, std::move(handler));
   if (absl::Status started = loop->Start(); !started.ok()) return started;
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(loop)));
 }
