@@ -10,15 +10,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "understudy/actors/printable_text.h"
+#include "understudy/tools/understudy/observer/observer_limits.h"
 
 namespace understudy::tool {
 namespace {
+
+constexpr int kPortMax = 65535;
 
 struct Command {
   const char* name;
@@ -57,6 +61,13 @@ constexpr Command kCommands[] = {
      "  --yes  does not ask\n"},
     {"drain", "", 0, "--yes", "make the node end its actors in order and leave, as SIGTERM does",
      "  --yes  does not ask\n"},
+    {"observe", "[SOCKET...]", limits::kObservedNodesMax,
+     "--port=", "serve a page that shows nodes live, and print its address for a browser",
+     "Each SOCKET is what --ops names: the path of a node's Unix socket. The page shows the supervision tree, stuck\n"
+     "and busy actors, what supervisors did and dead letters as they come, and offers the actions that the node\n"
+     "allows. It is served on 127.0.0.1 until the command is interrupted. Who has the printed address can do what\n"
+     "you can, so keep it to yourself.\n"
+     "  --port=N  the port; 0, a free one, unless it is given\n"},
     {"lint", "FILE", 1, "", "check the file of a supervision tree, without a node",
      "Finds errors of syntax, unknown fields, and what the tree's program would refuse when it starts. Only that\n"
      "program knows its factories: an understudy_tree_test (bazel/understudy.bzl) checks their names and arguments.\n"
@@ -142,6 +153,12 @@ absl::Status ParseOption(absl::string_view word, Words& words, Arguments& argume
     arguments.follow = true;
   } else if (word == "--yes") {
     arguments.yes = true;
+  } else if (absl::ConsumePrefix(&rest, "--port=") || word == "--port") {
+    if (word == "--port") rest = words.AreOver() ? "" : absl::string_view(words.Next());
+    if (!absl::SimpleAtoi(rest, &arguments.port) || arguments.port < 0 || arguments.port > kPortMax) {
+      return Wrong(absl::StrCat("'", PrintableText(rest), "' is not a port: expected --port=N, from 0 to ", kPortMax),
+                   arguments.command);
+    }
   } else if (absl::ConsumePrefix(&rest, "--ops=") || word == "--ops") {
     if (word == "--ops") rest = words.AreOver() ? "" : absl::string_view(words.Next());
     arguments.ops = std::string(absl::StripPrefix(rest, "unix:"));
@@ -154,7 +171,9 @@ absl::Status ParseOption(absl::string_view word, Words& words, Arguments& argume
 
 // True if `command` takes the option that is in `word`.
 bool Takes(const Command& command, absl::string_view word) {
-  if (word == "--json") return command.name != absl::string_view("completion");
+  const absl::string_view name = command.name;
+  if (word == "--json") return name != "completion" && name != "observe";
+  if (word == "--port" || absl::StartsWith(word, "--port=")) return name == "observe";
   if (word == "--ops" || absl::StartsWith(word, "--ops=")) return command.asks_node;
   return word == command.options;
 }
@@ -163,7 +182,9 @@ bool Takes(const Command& command, absl::string_view word) {
 std::string Usage(const Command& command) {
   std::string text = command.name;
   if (command.operands[0] != '\0') absl::StrAppend(&text, " ", command.operands);
-  if (command.options[0] != '\0') absl::StrAppend(&text, " [", command.options, "]");
+  if (command.options[0] != '\0') {
+    absl::StrAppend(&text, " [", command.options, absl::EndsWith(command.options, "=") ? "N]" : "]");
+  }
   return text;
 }
 
@@ -207,10 +228,16 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
         command->name);
   }
   if (!command->asks_node) return arguments;
+  if (arguments.command == "observe" && !arguments.operands.empty()) {
+    if (!arguments.ops.empty()) arguments.operands.push_back(std::exchange(arguments.ops, ""));
+    for (std::string& operand : arguments.operands) operand = std::string(absl::StripPrefix(operand, "unix:"));
+    return arguments;
+  }
   if (arguments.ops.empty()) arguments.ops = std::string(absl::StripPrefix(environment, "unix:"));
   if (arguments.ops.empty()) {
     return Wrong("no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS", "");
   }
+  if (arguments.command == "observe") arguments.operands = {std::exchange(arguments.ops, "")};
   return arguments;
 }
 
@@ -267,8 +294,8 @@ std::string BashCompletion() {
       "    return\n"
       "  fi\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-      "  [[ $command == lint ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
-      "  [[ ${COMPREPLY[0]} == --ops= ]] && compopt -o nospace\n"
+      "  [[ $command == @(lint|observe) ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+      "  [[ ${COMPREPLY[0]} == --*= ]] && compopt -o nospace\n"
       "  return 0\n"
       "}\n"
       "complete -F _understudy understudy\n");

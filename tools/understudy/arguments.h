@@ -12,8 +12,9 @@ namespace understudy::tool {
 
 struct Arguments {
   std::string command;
-  std::vector<std::string> operands;  // as many as the command takes
-  std::string ops;                    // the socket's path; empty for a command that asks no node
+  std::vector<std::string> operands;  // as many as the command takes; for observe, the sockets' paths
+  std::string ops;                    // the socket's path; empty for observe and a command that asks no node
+  int port = 0;                       // observe; 0: a free one
   bool help = false;
   bool json = false;
   bool watch = false;   // top
@@ -22,9 +23,9 @@ struct Arguments {
 };
 
 // Parses `words`, the command line without the program's name. `environment` is the value of UNDERSTUDY_OPS, which
-// names the socket if --ops does not. Words after "--" are operands, whatever they begin with. InvalidArgument says
-// which word is wrong and which would be right. If help is asked for, only the command's name is checked, and `command`
-// is empty for the program's own help.
+// names the socket if --ops does not; observe takes it if it has no operand. Words after "--" are operands, whatever
+// they begin with. InvalidArgument says which word is wrong and which would be right. If help is asked for, only the
+// command's name is checked, and `command` is empty for the program's own help.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, absl::string_view environment);
 
 // The help of that command, or of the program if `command` is empty or unknown.

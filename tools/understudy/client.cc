@@ -1,18 +1,9 @@
 #include "understudy/tools/understudy/client.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
-#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +26,7 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/tables.h"
 
 namespace understudy::tool {
@@ -46,82 +38,20 @@ constexpr uint32_t kTopActors = 20;
 constexpr uint32_t kActorsPerPage = 1000;
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-absl::Status ToAbsl(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
-
-// Makes the texts in `message` printable. Those of this repository's service are; another process may listen on the
-// socket.
-void MakePrintable(google::protobuf::Message& message) {
-  using google::protobuf::FieldDescriptor;
-  const google::protobuf::Reflection& reflection = *message.GetReflection();
-  std::vector<const FieldDescriptor*> fields;
-  reflection.ListFields(message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
-    for (int i = 0; i < count; ++i) {
-      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        MakePrintable(field->is_repeated() ? *reflection.MutableRepeatedMessage(&message, field, i)
-                                           : *reflection.MutableMessage(&message, field));
-      } else if (field->type() == FieldDescriptor::TYPE_STRING) {
-        if (field->is_repeated()) {
-          const std::string text = reflection.GetRepeatedString(message, field, i);
-          reflection.SetRepeatedString(&message, field, i, PrintableText(text, Backslashes::kKeep));
-        } else {
-          const std::string text = reflection.GetString(message, field);
-          reflection.SetString(&message, field, PrintableText(text, Backslashes::kKeep));
-        }
-      }
-    }
-  }
-}
-
-// What is wrong with the socket, as far as the file system says.
-absl::Status CheckSocket(const std::string& path) {
-  struct stat file;
-  const std::string shown = PrintableText(path, Backslashes::kKeep);
-  if (stat(path.c_str(), &file) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot reach the node's socket ", shown));
-  }
-  if (!S_ISSOCK(file.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(shown, " is not a socket: expected the path that the node's OpsOptions::listen has"));
-  }
-  if (file.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(absl::StrCat("the node of ", shown, " runs as user ", file.st_uid,
-                                                    ": expected to be run by that user, not by user ", geteuid()));
-  }
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("the path ", shown, " has ", path.size(),
-                                                   " bytes: expected at most ", sizeof(sockaddr_un::sun_path) - 1));
-  }
-  return absl::OkStatus();
-}
-
 class Client {
  public:
   Client(const Arguments& arguments, const Terminal& terminal)
-      : arguments_(arguments),
-        terminal_(terminal),
-        out_(terminal.out),
-        stub_(proto::Ops::NewStub(
-            grpc::CreateChannel(absl::StrCat("unix:", arguments.ops), grpc::InsecureChannelCredentials()))) {}
+      : arguments_(arguments), terminal_(terminal), out_(terminal.out), channel_(arguments.ops) {}
 
   absl::Status Run();
 
  private:
   template <class Request, class Reply>
-  using Method = grpc::Status (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
+  using Method = OpsChannel::Method<Request, Reply>;
 
   template <class Request, class Reply>
   absl::StatusOr<Reply> Ask(Method<Request, Reply> method, const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kAnswersWithin);
-    Reply reply;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
-    if (!status.ok()) return ToAbsl(status);
-    MakePrintable(reply);
-    return reply;
+    return channel_.Ask(method, request, kAnswersWithin);
   }
   // Asks, and writes the reply as JSON or as `format` makes it.
   template <class Request, class Reply>
@@ -159,7 +89,7 @@ class Client {
   const Arguments& arguments_;
   const Terminal& terminal_;
   std::ostream& out_;
-  const std::unique_ptr<proto::Ops::Stub> stub_;
+  OpsChannel channel_;
 };
 
 absl::StatusOr<std::vector<proto::ActorDetails>> Client::Actors(proto::ListActorsRequest request) {
@@ -240,7 +170,7 @@ absl::Status Client::Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::O
   grpc::ClientContext context;
   proto::FollowRequest request;
   request.set_kept_only(!arguments_.follow);
-  const std::unique_ptr<grpc::ClientReader<Entry>> entries = ((*stub_).*method)(&context, request);
+  const std::unique_ptr<grpc::ClientReader<Entry>> entries = (channel_.stub().*method)(&context, request);
   Entry entry;
   bool entry_has_come = false;
   while (out_.good() && entries->Read(&entry)) {

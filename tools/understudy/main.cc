@@ -9,6 +9,7 @@
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/tools/understudy/client.h"
 #include "understudy/tools/understudy/lint.h"
+#include "understudy/tools/understudy/observe.h"
 
 namespace {
 
@@ -23,6 +24,7 @@ void MakeUserPath(std::string& path) {
 
 absl::Status Run(const Arguments& arguments) {
   if (arguments.command == "lint") return understudy::tool::RunLint(arguments, std::cout);
+  if (arguments.command == "observe") return understudy::tool::RunObserve(arguments, std::cout);
   if (arguments.command != "completion") {
     return understudy::tool::RunCommand(arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr});
   }
@@ -48,7 +50,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   MakeUserPath(arguments->ops);
-  if (arguments->command == "lint") MakeUserPath(arguments->operands[0]);
+  if (arguments->command == "lint" || arguments->command == "observe") {
+    for (std::string& path : arguments->operands) MakeUserPath(path);
+  }
   const absl::Status done = Run(*arguments);
   std::cout.flush();
   if (!done.ok()) {

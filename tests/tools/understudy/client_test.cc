@@ -3,15 +3,8 @@
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/status.h>
-#include <grpcpp/support/sync_stream.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -31,8 +24,7 @@
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/testing/kept_log.h"
-#include "understudy/proto/ops.grpc.pb.h"
-#include "understudy/proto/ops.pb.h"
+#include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/transport/ops/ops.h"
 
@@ -41,8 +33,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-constexpr char kHostile[] = "\x1b]0;owned\x07\u009b2J\u202e\n{\"\\";
 
 std::string SocketPath() { return absl::StrCat("/tmp/understudy-client-test.", getpid()); }
 
@@ -90,83 +80,8 @@ TEST(ClientTest, NamesShowsAllPagesAlsoIfANameIsNotUtf8) {
   ExpectPrintable(names.out);
 }
 
-// Listens where a node would, and says what it likes.
-class Impostor final : public proto::Ops::Service {
- public:
-  Impostor() {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("unix:", SocketPath()), grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-
-  grpc::Status GetNode(grpc::ServerContext*, const proto::GetNodeRequest*, proto::NodeDetails* reply) override {
-    reply->set_name(kHostile);
-    reply->set_address(kHostile);
-    return grpc::Status::OK;
-  }
-  grpc::Status TopActors(grpc::ServerContext*, const proto::TopActorsRequest*, proto::ListActorsReply* reply) override {
-    Fill(*reply->add_actors());
-    return grpc::Status::OK;
-  }
-  grpc::Status ListActors(grpc::ServerContext*, const proto::ListActorsRequest*,
-                          proto::ListActorsReply* reply) override {
-    Fill(*reply->add_actors());
-    return grpc::Status::OK;
-  }
-  grpc::Status GetActor(grpc::ServerContext*, const proto::GetActorRequest*, proto::ActorDetails* reply) override {
-    Fill(*reply);
-    return grpc::Status::OK;
-  }
-  grpc::Status ListNames(grpc::ServerContext*, const proto::ListNamesRequest*, proto::ListNamesReply* reply) override {
-    reply->add_names()->set_name(kHostile);
-    reply->set_has_more(true);  // and does not say where
-    return grpc::Status::OK;
-  }
-  grpc::Status GetTree(grpc::ServerContext*, const proto::GetTreeRequest*, proto::GetTreeReply* reply) override {
-    for (int i = 0; i < 3; ++i) {  // each a child of itself and of all others, many times
-      proto::SupervisorDetails& supervisor = *reply->add_supervisors();
-      supervisor.set_pid(absl::StrCat(kHostile, i));
-      supervisor.set_parent(absl::StrCat(kHostile, (i + 1) % 3));
-      supervisor.set_error(kHostile);
-      for (int child = 0; child < 300; ++child) {
-        supervisor.add_children()->set_pid(absl::StrCat(kHostile, child % 3));
-      }
-      supervisor.add_children()->set_id(kHostile);
-    }
-    proto::SupervisorDetails& root = *reply->add_supervisors();
-    root.set_pid("root");
-    for (int i = 0; i < 3; ++i) root.add_children()->set_pid(absl::StrCat(kHostile, i));
-    return grpc::Status::OK;
-  }
-  grpc::Status FollowEvents(grpc::ServerContext*, const proto::FollowRequest*,
-                            grpc::ServerWriter<proto::EventEntry>* writer) override {
-    proto::EventEntry entry;
-    entry.set_reason(kHostile);
-    entry.set_time_unix_nanos(INT64_MAX);
-    writer->Write(entry);
-    return grpc::Status(grpc::StatusCode::INTERNAL, kHostile);
-  }
-  grpc::Status Act(grpc::ServerContext*, const proto::ActRequest*, proto::ActReply* reply) override {
-    reply->set_done(kHostile);
-    return grpc::Status::OK;
-  }
-
- private:
-  static void Fill(proto::ActorDetails& actor) {
-    actor.set_pid(kHostile);
-    actor.set_state(static_cast<proto::ActorStateValue>(77));
-    actor.set_class_name(kHostile);
-    actor.add_names(kHostile);
-    actor.add_links(kHostile);
-    actor.add_mailboxes()->set_name(kHostile);
-    actor.set_doing_for_nanos(INT64_MIN);
-  }
-  std::unique_ptr<grpc::Server> server_;
-};
-
 TEST(ClientTest, WhatIsShownIsPrintableWhateverTheListenerSays) {
-  Impostor impostor;
+  Impostor impostor(SocketPath());
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"node"}, {"top"}, {"ps"}, {"actor", "x"}, {"names"}, {"tree"}, {"events"}, {"kill", "x"}, {"peers"}}) {
     for (const bool is_json : {false, true}) {
@@ -188,7 +103,7 @@ TEST(ClientTest, WhatIsShownIsPrintableWhateverTheListenerSays) {
 }
 
 TEST(ClientTest, AQuestionNamesTheActorThatIsMeantAndAnythingButYesDoesNothing) {
-  Impostor impostor;
+  Impostor impostor(SocketPath());
   for (const char* answer : {"", "n\n", "Y\n", "yes please\n"}) {
     const Outcome asked = RunWords({"kill", "clerk"}, answer);
     EXPECT_EQ(asked.status.code(), absl::StatusCode::kCancelled) << answer;

@@ -158,12 +158,31 @@ TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
             "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
 }
 
+TEST(ArgumentsTest, ObserveTakesSocketsAndAPort) {
+  const auto parse = [](const std::vector<std::string>& words, const char* environment = "") {
+    return ParseArguments(words, environment).value_or(Arguments());
+  };
+  EXPECT_THAT(parse({"observe", "/a", "unix:/b", "--port=80"}, "/c").operands, ElementsAre("/a", "/b"));
+  EXPECT_EQ(parse({"observe", "/a", "--port", "80"}).port, 80);
+  EXPECT_THAT(parse({"observe"}, "/c").operands, ElementsAre("/c"));
+  EXPECT_THAT(parse({"observe", "--ops=/d", "/a"}, "/c").operands, ElementsAre("/a", "/d"));
+  const auto error = [](const std::vector<std::string>& words) {
+    return std::string(ParseArguments(words, "").status().message());
+  };
+  EXPECT_EQ(error({"observe"}),
+            "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
+  EXPECT_EQ(error({"observe", "/a", "--port=x"}),
+            "'x' is not a port: expected --port=N, from 0 to 65535; see understudy observe --help");
+  EXPECT_EQ(error({"observe", "/a", "--json"}), "'observe' takes no --json; see understudy observe --help");
+  EXPECT_EQ(error({"tree", "--port=1"}), "'tree' takes no --port=1; see understudy tree --help");
+}
+
 TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
   for (const char* command : {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters",
-                              "events", "stop", "kill", "restart", "drain", "lint", "completion"}) {
+                              "events", "stop", "kill", "restart", "drain", "observe", "lint", "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :

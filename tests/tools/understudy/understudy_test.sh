@@ -103,6 +103,28 @@ complains 'No such file or directory'
 tools/understudy/understudy ps >/dev/full 2>"$folder/err" && fail "a full disk is not an error"
 complains 'cannot write to standard output'
 
+# The observer's page: printed, served, and ended by a signal.
+run 2 observe --port=70000
+complains "'70000' is not a port"
+run 1 observe "$folder/nothing"
+complains "cannot reach the node's socket $folder/nothing"
+run 0 observe --help
+prints 'usage: understudy observe \[SOCKET...\] \[--port=N\]'
+BUILD_WORKING_DIRECTORY=$folder tools/understudy/understudy observe ops nothing >"$folder/page" 2>"$folder/err" </dev/null &
+page=$!
+for _ in $(seq 3000); do
+  [ -s "$folder/page" ] && break
+  kill -0 "$page" 2>/dev/null || fail "observe has ended"
+done
+grep -qE '^http://127\.0\.0\.1:[0-9]+/#[0-9a-f]{32}$' "$folder/page" || fail "it printed $(cat "$folder/page")"
+port=$(sed 's,.*:\([0-9]*\)/.*,\1,' "$folder/page")
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+printf 'GET / HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n' "$port" >&3
+grep -q '<title>Understudy observer</title>' <&3 || fail 'the page was not served'
+exec 3>&-
+kill -TERM "$page"
+wait "$page" || fail "observe exited with $?"
+
 # Completion: the words that follow, by COMP_WORDS as bash splits them.
 run 0 completion bash
 completes() {
@@ -120,6 +142,7 @@ completes 'kill' --ops = "$folder/ops" ki
 completes '--yes' --ops "$folder/ops" kill --y
 completes "$folder/good.textproto" lint "$folder/go"
 completes "$folder/ops" --ops = "$folder/op"
+completes '--port=' observe --po
 run 1 completion zsh
 complains 'expected bash'
 

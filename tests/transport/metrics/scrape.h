@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -73,20 +74,22 @@ class RawClient {
     EXPECT_TRUE(got == 0 || errno == ECONNRESET) << "the server has not closed the connection";
     return all;
   }
-  // What comes until `text` has come, with what came in the same piece.
-  std::string HearUntil(absl::string_view text) {
-    std::string all;
+  // All that has come in calls of this function, once `text` is in it; or after a minute, which is a failure.
+  const std::string& HearUntil(absl::string_view text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     std::array<char, 4096> part;
     ssize_t got = 0;
-    while (!absl::StrContains(all, text) && (got = recv(socket_, part.data(), part.size(), 0)) > 0) {
-      all.append(part.data(), static_cast<size_t>(got));
+    while (!absl::StrContains(heard_, text) && std::chrono::steady_clock::now() < deadline &&
+           (got = recv(socket_, part.data(), part.size(), 0)) > 0) {
+      heard_.append(part.data(), static_cast<size_t>(got));
     }
-    EXPECT_TRUE(absl::StrContains(all, text)) << "no '" << text << "' in '" << all << "'";
-    return all;
+    EXPECT_TRUE(absl::StrContains(heard_, text)) << "no '" << text << "' in '" << heard_ << "'";
+    return heard_;
   }
 
  private:
   const int socket_;
+  std::string heard_;  // by HearUntil
 };
 
 struct HttpReply {

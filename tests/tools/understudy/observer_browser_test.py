@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+"""The observer page in a real browser: the auction's demo, of which a house is killed, and a node with 10,000 actors.
+
+Needs Debian's chromium, chromium-driver and python3-selenium, so the target is manual: .ci/long observe installs
+them. The screenshots, and how long the page takes for an update, are test outputs.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+ROOT = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
+OUTPUTS = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "/tmp")
+WITHIN = 120
+# How long the page is measured while a crowd changes all the time.
+LOOKS_AT_CROWD_SECONDS = 10
+
+
+def program(path):
+    return os.path.join(ROOT, path)
+
+
+def start_browser(folder):
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
+                     "--no-first-run", "--disable-background-networking", "--disable-component-update",
+                     f"--user-data-dir={folder}/profile"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+
+
+def processes_of(text):
+    """The ids of the processes whose command line has this text."""
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
+                if name.isdigit() and text in file.read():
+                    yield int(name)
+        except OSError:
+            continue
+
+
+class ObserverBrowserTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="obs.", dir="/tmp")  # short: a socket's path has a bound
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.browser = start_browser(self.folder)
+        self.addCleanup(self.browser.quit)
+
+    def start(self, *words, **options):
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "TMPDIR": self.folder}, **options)
+        def end():
+            process.stdin.close()
+            process.terminate()
+            process.stdout.read()
+            process.wait(WITHIN)
+            process.stdout.close()
+        self.addCleanup(end)
+        return process
+
+    def observe(self, *sockets):
+        """Opens the page for these nodes, when their sockets are there."""
+        self.until(lambda: all(os.path.exists(path) for path in sockets), "the nodes' sockets")
+        bridge = self.start(program("tools/understudy/understudy"), "observe", *sockets)
+        self.address = bridge.stdout.readline().strip()
+        self.size(1600, 900)
+        self.browser.get(self.address)
+
+    def size(self, width, height, scheme="light"):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def until(self, condition, what):
+        WebDriverWait(self, WITHIN, poll_frequency=0.1).until(lambda _: condition(), f"waited for {what}")
+
+    def text(self, of):
+        return self.browser.execute_script("return document.getElementById(arguments[0]).innerText", of)
+
+    def rows(self, of):
+        """The texts of the rows of a list that are in the document."""
+        return self.browser.execute_script(
+            "return [...document.querySelectorAll(`#${arguments[0]} .row:not([hidden])`)].map(row => row.innerText)",
+            of)
+
+    def until_row(self, of, *parts):
+        self.until(lambda: any(all(part in row for part in parts) for row in self.rows(of)), f"{parts} in {of}")
+
+    def row(self, of, part):
+        """The row with this text, which is waited for."""
+        found = []
+
+        def look():
+            found[:] = [row for row in self.browser.find_elements(By.CSS_SELECTOR, f"#{of} .row:not([hidden])")
+                        if part in row.text]
+            return found
+
+        self.until(look, f"{part} in {of}")
+        return found[0]
+
+    def shoot(self, name):
+        self.browser.save_screenshot(os.path.join(OUTPUTS, f"{name}.png"))
+
+    def check_console(self):
+        # The panel may ask for an actor that has just ended.
+        bad = [line["message"] for line in self.browser.get_log("browser")
+               if line["level"] == "SEVERE" and "favicon" not in line["message"] and "404" not in line["message"]]
+        self.assertEqual(bad, [])
+
+    def test_a_killed_house_is_seen_to_crash_and_to_be_started_again(self):
+        socket = os.path.join(self.folder, "ops")
+        log = open(os.path.join(self.folder, "log"), "w", encoding="utf-8")
+        self.addCleanup(log.close)
+        self.start(program("examples/auction/demo"), "--speed=10", "--kills=none", f"--ops={socket}", cwd=ROOT,
+                   stderr=log)
+        self.observe(socket)
+        for house in ("house-1", "house-2"):
+            self.until_row("tree", house, "running", "process")
+            self.until_row("peers", house, "up")
+        self.shoot("demo_before")
+
+        killed = [pid for pid in processes_of(self.folder) if pid in set(processes_of("house_node"))]
+        os.kill(killed[0], signal.SIGKILL)
+        self.until_row("events", "exited", "OsSignal(9")
+        self.until_row("events", "is restarted")
+        self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#tree .row.flashing"), "a row that flashes")
+        self.shoot("demo_crash")
+        self.until_row("tree", "house-", "running", "1 restart")
+        self.until(lambda: sum("up" in row for row in self.rows("peers")) == 3, "all peers to be up again")
+        self.until_row("events", "started")
+        self.look_at_an_actor()
+        self.kill_by_the_page()
+        self.look_at_all_sizes()
+        self.check_console()
+
+    def look_at_an_actor(self):
+        tree = self.browser.find_element(By.ID, "tree")
+        tree.send_keys(Keys.HOME, Keys.ARROW_DOWN, Keys.ENTER)
+        self.until(lambda: "pid" in self.text("panel") and "ledger" in self.text("panel"), "the ledger's panel")
+        tree.send_keys(Keys.HOME, Keys.ARROW_LEFT)
+        self.until(lambda: len(self.rows("tree")) == 1, "a folded tree")
+        tree.send_keys(Keys.ARROW_RIGHT)
+        self.until(lambda: len(self.rows("tree")) > 3, "an open tree")
+        tree.send_keys("/")
+        self.browser.switch_to.active_element.send_keys("house")
+        self.until_row("found", "house-1")
+        self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.until(lambda: not self.browser.find_element(By.ID, "found").is_displayed(), "the end of the search")
+
+    def kill_by_the_page(self):
+        events = len([row for row in self.rows("events") if "exited" in row])
+        self.row("tree", "house-2").click()
+        button = "#panel button.danger"
+        self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, button), "a button to kill")
+        self.shoot("demo_actor")
+        self.browser.find_element(By.CSS_SELECTOR, button).click()
+        self.until(lambda: self.browser.find_element(By.ID, "confirm").is_displayed(), "the question")
+        self.assertIn("Kill house-2", self.text("confirm-text"))
+        self.shoot("demo_question")
+        self.browser.find_element(By.ID, "confirm-no").click()
+        self.assertEqual(len([row for row in self.rows("events") if "exited" in row]), events, "it was not agreed")
+        self.browser.find_element(By.CSS_SELECTOR, button).click()
+        self.browser.find_element(By.ID, "confirm-yes").click()
+        self.until_row("events", "house-2", "exited", "Killed")
+        self.until_row("tree", "house-2", "running", "restart")
+        self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, button), "the panel of its next life")
+
+    def look_at_all_sizes(self):
+        for width, height in ((1600, 900), (1000, 1400), (400, 1800)):
+            for scheme in ("light", "dark"):
+                self.size(width, height, scheme)
+                self.until(lambda: self.browser.execute_script(
+                    "return document.documentElement.scrollWidth <= window.innerWidth"), f"{width} pixels to do")
+                self.shoot(f"demo_{width}_{scheme}")
+
+    def test_a_crowd_that_changes_all_the_time_is_shown_from_few_rows(self):
+        socket = os.path.join(self.folder, "ops")
+        node = self.start(program("tests/tools/understudy/crowd_node"), socket)
+        self.assertEqual(node.stdout.readline(), "started\n")
+        self.observe(socket)
+        self.until_row("tree", "<img src=x")
+        self.until(lambda: "101 supervisors" in self.text("tree-count"), "all supervisors")
+        self.until_row("events", "is restarted")
+        self.assertNotEqual(self.browser.title, "owned")
+        self.assertEqual(self.browser.find_elements(By.TAG_NAME, "img"), [])
+        self.row("tree", "<img src=x").click()
+        self.until(lambda: "<img src=x" in self.text("panel"), "the panel of the child with the bad name")
+        self.assertLess(self.browser.execute_script("return document.querySelectorAll('*').length"), 3000)
+        self.browser.find_element(By.ID, "tree").send_keys(Keys.END)
+        self.until_row("tree", "troublemaker")
+        self.browser.find_element(By.ID, "tree").send_keys(Keys.HOME)
+        self.measure()
+        self.shoot("crowd")
+        self.assertNotEqual(self.browser.title, "owned")
+        self.check_console()
+
+    def measure(self):
+        """Writes how long the page draws an update, and how busy its main thread is. Nothing is asserted: the machine
+        may be busy."""
+        self.browser.execute_cdp_cmd("Performance.enable", {})
+        self.browser.execute_script("""
+            window.drawMillis = [];
+            const original = window.requestAnimationFrame;
+            window.requestAnimationFrame = (draw) => original((now) => {
+              const begin = performance.now();
+              draw(now);
+              drawMillis.push(performance.now() - begin);
+            });""")
+        first, busy, begin = self.last_event(), self.busy_seconds(), time.monotonic()
+        self.until(lambda: time.monotonic() > begin + LOOKS_AT_CROWD_SECONDS, "time to pass")
+        seconds = time.monotonic() - begin
+        draws = sorted(self.browser.execute_script("return window.drawMillis"))
+        self.assertGreater(len(draws), 0)
+        result = {"changes_per_second": round((self.last_event() - first) / seconds), "draws": len(draws),
+                  "draw_p50_ms": draws[len(draws) // 2], "draw_p95_ms": draws[len(draws) * 95 // 100],
+                  "main_thread_busy_percent": round(100 * (self.busy_seconds() - busy) / seconds, 1)}
+        with open(os.path.join(OUTPUTS, "update_times.json"), "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        print("update times:", result)
+
+    def busy_seconds(self):
+        metrics = self.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
+    def last_event(self):
+        return int(self.browser.execute_script(
+            "return document.querySelector('#events .row:not([hidden])')?.dataset.number ?? 0"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+#include "understudy/tools/understudy/observe.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/observer/observer.h"
+#include "understudy/tools/understudy/ops_channel.h"
+
+namespace understudy::tool {
+
+absl::Status RunObserve(const Arguments& arguments, std::ostream& out) {
+  // Blocked before there are other threads, so that the signals wait for sigwait.
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+
+  // A node of several may start later, but a page of which no node is there was called with wrong names.
+  const auto can_be_used = [](const std::string& socket) { return CheckSocket(socket).ok(); };
+  if (std::none_of(arguments.operands.begin(), arguments.operands.end(), can_be_used)) {
+    return CheckSocket(arguments.operands[0]);
+  }
+  const absl::StatusOr<std::unique_ptr<Observer>> observer =
+      Observer::Start({.sockets = arguments.operands, .port = arguments.port});
+  if (!observer.ok()) return observer.status();
+  out << (*observer)->PrintedAddress() << std::endl;
+  int signal = 0;
+  sigwait(&ends, &signal);
+  return absl::OkStatus();
+}
+
+}  // namespace understudy::tool

@@ -1,0 +1,19 @@
+// `understudy observe`: serves the observer page until the program is told to end.
+#ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVE_H_
+#define UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVE_H_
+
+#include <iosfwd>
+
+#include "absl/status/status.h"
+#include "understudy/tools/understudy/arguments.h"
+
+namespace understudy::tool {
+
+// Serves the page for the nodes of arguments.operands, and writes its address to `out`. Returns when SIGINT, SIGTERM or
+// SIGHUP comes. Call from the only thread of the program. Errors: those of Observer::Start; if no node's socket can be
+// used, what is wrong with the first one.
+absl::Status RunObserve(const Arguments& arguments, std::ostream& out);
+
+}  // namespace understudy::tool
+
+#endif  // UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVE_H_

@@ -1,0 +1,52 @@
+// Observer: serves the observer page, which shows nodes live in a browser and acts on them.
+//
+//   absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.sockets = {"/run/house/ops"}});
+//   std::cout << (*observer)->PrintedAddress() << "\n";   // open it in a browser
+//
+// Guarantees: it is a client of the nodes' operator's services (transport/ops/ops.h) and has no rights but those of its
+// user there. While no page is open it asks the nodes nothing.
+// Security: it listens on 127.0.0.1 only. PageGuard decides which requests are answered: reads and actions need the
+// token that the printed address has in its fragment. The page loads nothing from elsewhere, and no other page can
+// frame it or read what it is sent. Threads: any. Lifetime: the destructor ends all pages, and waits for answers of
+// nodes that are under way, at most limits::kObserverAnswersWithin.
+#ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_OBSERVER_H_
+#define UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_OBSERVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace understudy::tool {
+
+struct ObserverOptions {
+  // The paths of the Unix sockets of the nodes' operator's services, one to limits::kObservedNodesMax. A node need not
+  // run yet.
+  std::vector<std::string> sockets;
+  // 0: a free port.
+  int port = 0;
+};
+
+class Observer {
+ public:
+  // InvalidArgument: there are no sockets, or too many, or the port is none. AlreadyExists: the port is taken.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Observer>> Start(ObserverOptions options);
+
+  ~Observer();
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+
+  // http://127.0.0.1:PORT/#TOKEN. Whoever has it can do what its user can, so it is for their terminal, not for a log.
+  std::string PrintedAddress() const;
+
+ private:
+  class Parts;
+  explicit Observer(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace understudy::tool
+
+#endif  // UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_OBSERVER_H_

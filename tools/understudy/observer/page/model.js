@@ -1,0 +1,198 @@
+// What is known of the nodes: built from the bridge's events, without the document.
+
+const entriesMax = 1000;
+const depthMax = 200;  // deeper supervisors are not shown: no tree is so deep, but a node may say so
+export const flashMillis = 4000;
+
+// Numbers of 64 bits are strings in protobuf's JSON, and what is 0 is left out.
+export const number = (value) => Number(value ?? 0);
+
+export const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+export class NodeModel {
+  constructor(place) {
+    this.place = place;
+    this.socket = '';
+    this.error = '';
+    this.details = null;  // NodeDetails
+    this.peers = [];
+    this.workers = [];
+    this.top = [];
+    this.states = new Map();  // the actors of `top` by pid
+    this.supervisors = new Map();  // by pid
+    this.hasMore = false;
+    this.events = [];  // the oldest first
+    this.letters = [];
+    this.lostEvents = 0;
+    this.lostLetters = 0;
+    this.folded = new Set();  // keys of rows
+    this.flashes = new Map();  // "supervisor child" -> {until, text}
+    this.#tree = null;
+  }
+
+  #tree;  // rows, or null if something has changed
+
+  get name() {
+    return this.details?.name || this.socket.split('/').pop() || `node ${this.place}`;
+  }
+
+  allows(action) {
+    return (this.details?.actions ?? []).includes(action);
+  }
+
+  // An event of NodeWatch (node_watch.h). `now` is a time in milliseconds.
+  apply(event, body, now) {
+    switch (event) {
+      case 'node':
+        this.socket = body.socket ?? '';
+        this.error = body.error ?? '';
+        this.details = body.node ?? this.details;
+        break;
+      case 'peers':
+        this.peers = body.peers ?? [];
+        break;
+      case 'workers':
+        this.workers = body.workers ?? [];
+        break;
+      case 'top':
+        this.top = body.actors ?? [];
+        this.states = new Map(this.top.map((actor) => [actor.pid, actor]));
+        break;
+      case 'tree':
+        this.#applyTree(body);
+        break;
+      case 'events':
+        this.lostEvents = this.#append('events', body, this.lostEvents);
+        if (!body.whole) body.entries.forEach((entry) => this.#flash(entry, now));
+        break;
+      case 'letters':
+        this.lostLetters = this.#append('letters', body, this.lostLetters);
+        break;
+    }
+  }
+
+  #applyTree(body) {
+    if (body.whole) this.supervisors = new Map();
+    this.hasMore = body.more;
+    for (const pid of body.gone) this.supervisors.delete(pid);
+    for (const supervisor of body.supervisors) {
+      // One that is too busy to answer has its children still.
+      const children = supervisor.error ? this.supervisors.get(supervisor.pid)?.children : supervisor.children;
+      this.supervisors.set(supervisor.pid, {...supervisor, children});
+    }
+    this.#tree = null;
+  }
+
+  #append(list, body, lostBefore) {
+    const known = body.whole ? [] : this[list];
+    const last = number(known[known.length - 1]?.number);
+    const entries = known.concat(body.entries.filter((entry) => number(entry.number) > last));
+    this[list] = entries.slice(-entriesMax);
+    const first = entries[0];
+    return (body.whole ? number(first?.lost) : lostBefore) + number(body.lost);
+  }
+
+  #flash(entry, now) {
+    if (entry.kind === 'started' && !number(entry.restarts)) return;
+    this.flashes.set(`${entry.supervisor} ${entry.child}`, {until: now + flashMillis, text: entry.kind});
+  }
+
+  // The flash of a row, or null; forgets it when its time is over.
+  flashOf(row, now) {
+    const key = `${row.supervisor} ${row.child?.id}`;
+    const flash = this.flashes.get(key);
+    if (flash && flash.until < now) this.flashes.delete(key);
+    return flash && flash.until >= now ? flash : null;
+  }
+
+  // What its supervisor says of the child now; undefined if the supervisor is gone or has no such child.
+  childOf(supervisor, id) {
+    return this.supervisors.get(supervisor)?.children?.find((child) => child.id === id);
+  }
+
+  fold(row, isOpen) {
+    if (!row.hasChildren) return;
+    if (isOpen) this.folded.delete(row.key);
+    else this.folded.add(row.key);
+    this.#tree = null;
+  }
+
+  isFolded(row) {
+    return this.folded.has(row.key);
+  }
+
+  // The rows of the tree that are not folded away: {key, depth, pid, supervisor, child, details, hasChildren}. `details`
+  // is that of a supervisor, `child` what the supervisor above says. A node that lies may name a supervisor twice, or
+  // below itself: each is shown once.
+  tree() {
+    if (this.#tree === null) this.#tree = this.#flatten();
+    return this.#tree;
+  }
+
+  #flatten() {
+    const below = new Map();  // supervisors whose parent names them as no child, by their parent
+    const named = new Set();
+    for (const supervisor of this.supervisors.values()) {
+      for (const child of supervisor.children ?? []) {
+        if (child.pid !== supervisor.pid) named.add(child.pid);
+      }
+    }
+    const roots = [];
+    for (const supervisor of this.supervisors.values()) {
+      if (named.has(supervisor.pid)) continue;
+      const parent = this.supervisors.has(supervisor.parent) ? supervisor.parent : null;
+      if (parent === null) roots.push(supervisor);
+      else below.set(parent, [...(below.get(parent) ?? []), supervisor]);
+    }
+    const rows = [];
+    const seen = new Set();
+    const add = (supervisorAbove, child, details, depth) => {
+      if (depth > depthMax || (details && seen.has(details.pid))) return;
+      if (details) seen.add(details.pid);
+      const key = `${supervisorAbove?.pid ?? ''} ${child?.id ?? details.pid}`;
+      const children = details?.children ?? [];
+      const orphans = details ? below.get(details.pid) ?? [] : [];
+      const row = {key, depth, pid: child?.pid || details?.pid || '', supervisor: supervisorAbove?.pid ?? '', child,
+        details, hasChildren: children.length + orphans.length > 0};
+      rows.push(row);
+      if (!row.hasChildren || this.folded.has(key)) return;
+      for (const each of children) {
+        add(details, each, each.pid === details.pid ? undefined : this.supervisors.get(each.pid), depth + 1);
+      }
+      for (const orphan of orphans) add(details, null, orphan, depth + 1);
+    };
+    for (const root of roots) add(null, null, root, 0);
+    // Only a circle is left; it has no beginning.
+    for (const supervisor of this.supervisors.values()) {
+      if (roots.length === 0 && !seen.has(supervisor.pid)) add(null, null, supervisor, 0);
+    }
+    return rows;
+  }
+}
+
+export function durationText(nanos) {
+  const seconds = number(nanos) / 1e9;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
+}
+
+// The time of day, in the browser's zone.
+export function timeText(unixNanos) {
+  const time = new Date(number(unixNanos) / 1e6);
+  const two = (value) => String(value).padStart(2, '0');
+  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}.` +
+    String(time.getMilliseconds()).padStart(3, '0');
+}
+
+export function bytesText(bytes) {
+  const value = number(bytes);
+  if (value < 1024) return `${value} B`;
+  if (value < 1024 * 1024) return `${(value / 1024).toFixed(1)} KiB`;
+  return `${(value / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+// A state of an actor, with a sign that does not need its colour.
+export const stateText = (state) => ({
+  IDLE: '○ idle', AWAITING: '◔ awaiting', QUEUED: '◇ queued', RUNNING: '▶ running', STUCK: '■ stuck',
+}[state] ?? '? unknown');

@@ -1,0 +1,60 @@
+// OpsChannel: this tool's way to the operator's service of one node.
+//
+// What a node says is made printable before it is returned: this repository's service does so itself, but another
+// process may listen on the socket. Threads: any.
+#ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OPS_CHANNEL_H_
+#define UNDERSTUDY_TOOLS_UNDERSTUDY_OPS_CHANNEL_H_
+
+#include <google/protobuf/message.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
+
+namespace understudy::tool {
+
+// What is wrong with the socket at `path`, as far as the file system says. NotFound: there is no file.
+absl::Status CheckSocket(const std::string& path);
+
+absl::Status ToAbsl(const grpc::Status& status);
+
+// Makes the texts in `message` printable.
+void MakePrintable(google::protobuf::Message& message);
+
+class OpsChannel {
+ public:
+  template <class Request, class Reply>
+  using Method = grpc::Status (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
+
+  // Connects when it is used first, and again after a connection has ended. `path` is that of the socket.
+  explicit OpsChannel(const std::string& path);
+
+  // Waits for the answer. DeadlineExceeded: none came within `within`.
+  template <class Request, class Reply>
+  absl::StatusOr<Reply> Ask(Method<Request, Reply> method, const Request& request, std::chrono::seconds within) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + within);
+    Reply reply;
+    const grpc::Status status = ((*stub_).*method)(&context, request, &reply);
+    if (!status.ok()) return ToAbsl(status);
+    MakePrintable(reply);
+    return reply;
+  }
+
+  // For the streams, whose entries the caller makes printable.
+  proto::Ops::Stub& stub() { return *stub_; }
+
+ private:
+  const std::unique_ptr<proto::Ops::Stub> stub_;
+};
+
+}  // namespace understudy::tool
+
+#endif  // UNDERSTUDY_TOOLS_UNDERSTUDY_OPS_CHANNEL_H_
