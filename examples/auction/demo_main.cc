@@ -42,6 +42,7 @@
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/examples/auction/temp_folder.h"
 #include "understudy/examples/auction/terminal.h"
+#include "understudy/tools/understudy/observer/system_observer.h"
 #include "understudy/transport/metrics/metrics.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops.h"
@@ -66,6 +67,10 @@ ABSL_FLAG(
 
 ABSL_FLAG(std::string, ops, "",
           "The path of a Unix socket at which tools/understudy can ask the launcher's node while the demo runs.");
+
+ABSL_FLAG(
+    bool, observe, false,
+    "Serves a page that shows the launcher's node live while the demo runs, and prints its address for a browser.");
 
 ABSL_FLAG(std::string, metrics, "",
           "The address, such as 127.0.0.1:9464, at which Prometheus can read the launcher's metrics while the demo "
@@ -228,6 +233,14 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
     if (!started.ok()) return Refuse(started.status());
     ops = *std::move(started);
   }
+  std::unique_ptr<understudy::tool::SystemObserver> observer;
+  if (absl::GetFlag(FLAGS_observe)) {
+    absl::StatusOr<std::unique_ptr<understudy::tool::SystemObserver>> started =
+        understudy::tool::SystemObserver::Start(system, node->get(), folder.path());
+    if (!started.ok()) return Refuse(started.status());
+    observer = *std::move(started);
+    std::cout << "observe: " << observer->PrintedAddress() << "\n" << std::flush;
+  }
   std::unique_ptr<understudy::Metrics> metrics;
   if (const std::string address = absl::GetFlag(FLAGS_metrics); !address.empty()) {
     absl::StatusOr<std::unique_ptr<understudy::Metrics>> started =
@@ -306,7 +319,7 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Runs an auction service over three processes, kills one of them and crashes one actor on the way, and checks "
       "that nothing was lost.\n\n  demo [--seed=N] [--speed=N|max] [--kills=all|house|lot|none] [--results=FILE] "
-      "[--keep=FOLDER]");
+      "[--keep=FOLDER] [--observe]");
   const std::vector<char*> words = auction::ParseFlags(argc, argv);
   if (words.size() > 1) {
     return auction::Refuse(

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -19,6 +20,7 @@
 #include "understudy/examples/crash_lab/lab_worker.h"
 #include "understudy/examples/crash_lab/story.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/tools/understudy/observer/system_observer.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/tree_factories.h"
 #include "understudy/transport/tree_file.h"
@@ -26,6 +28,7 @@
 ABSL_FLAG(std::string, tree, "",
           "The tree to start; proto/supervision_tree.proto. Default: the shipped lab_tree.textproto.");
 ABSL_FLAG(std::string, script, "", "A file of commands, one a line. Default: standard input.");
+ABSL_FLAG(bool, observe, false, "Serves a page that shows the tree live, and prints its address for a browser.");
 ABSL_FLAG(bool, log, false, "Also write the library's log, crash reports with it, to standard error.");
 
 namespace crash_lab {
@@ -71,6 +74,17 @@ int Run(const understudy::SupervisorSpec& tree, std::istream& in, bool is_echoed
     std::cerr << "crash_lab: " << node.status().message() << "\n";
     return kExitRefused;
   }
+  std::unique_ptr<understudy::tool::SystemObserver> observer;
+  if (absl::GetFlag(FLAGS_observe)) {
+    absl::StatusOr<std::unique_ptr<understudy::tool::SystemObserver>> started =
+        understudy::tool::SystemObserver::Start(system, node->get());
+    if (!started.ok()) {
+      std::cerr << "crash_lab: " << started.status().message() << "\n";
+      return kExitRefused;
+    }
+    observer = *std::move(started);
+    std::cout << "observe: " << observer->PrintedAddress() << "\n" << std::flush;
+  }
   Lab lab(system, tree, story, std::cout);
   lab.Settle();
   Print(story);
@@ -112,7 +126,8 @@ int Main() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
-      "Starts a supervision tree and breaks it as told.\n\n  crash_lab [--tree=FILE] [--script=FILE] [--log]");
+      "Starts a supervision tree and breaks it as told.\n\n  crash_lab [--tree=FILE] [--script=FILE] [--observe] "
+      "[--log]");
   absl::ParseCommandLine(argc, argv);
   return crash_lab::Main();
 }

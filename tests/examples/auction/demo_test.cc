@@ -189,6 +189,23 @@ TEST_F(DemoTest, MonitoringCanScrapeIt) {
   EXPECT_GE(demo.AwaitEnd(kPatience), 0);
 }
 
+TEST_F(DemoTest, APageShowsItLive) {
+  DemoProcess demo({"--speed=30", "--observe"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  const std::string output = demo.output();
+  const size_t begin = output.find("observe: http://");
+  ASSERT_NE(begin, std::string::npos) << output;
+  const size_t token = output.find("/#", begin);
+  const std::string address = output.substr(begin + 16, token - begin - 16);
+  understudy::RawClient page(address);
+  EXPECT_TRUE(page.Say(absl::StrCat("GET /api/stream HTTP/1.1\r\nHost: ", address,
+                                    "\r\nX-Understudy-Token: ", output.substr(token + 2, 32), "\r\n\r\n")));
+  (void)page.HearUntil("\"name\":\"launcher\"");
+  (void)page.HearUntil("\"id\":\"house-1\"");
+  demo.Signal(SIGTERM);
+  EXPECT_GE(demo.AwaitEnd(kPatience), 0);
+}
+
 TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
   const std::vector<std::vector<std::string>> cases = {{"--speed=0"},
                                                        {"--kills=some"},
