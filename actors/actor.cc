@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_receive.h"
 
 namespace understudy {
 namespace internal {
@@ -12,7 +13,7 @@ namespace internal {
 void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter) {
   ActorCore& core = ActorCore::OfThisTurn();
   const KernelCode kernel;
-  if (!kernel.is_fenced()) core.BeginReceive(receive.table(), waiter);
+  if (!kernel.is_fenced()) BeginReceive(core, receive.table(), waiter);
 }
 
 int IndexForClause(const MailboxBase& mailbox) {
@@ -20,7 +21,7 @@ int IndexForClause(const MailboxBase& mailbox) {
     UNDERSTUDY_CHECK(host->NameInClause(mailbox),
                      "a clause for a mailbox that is not made yet: declare behaviors after the mailboxes they use");
   } else if (ActorCore* const core = ThisTurn().actor(); core != nullptr) {
-    core->NameInClause(mailbox.index());
+    NameInClause(*core, mailbox.index());
   }
   return mailbox.index();
 }

@@ -166,8 +166,8 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
     return absl::InvalidArgumentError(absl::StrCat(target.ToString(), " is not an actor of the system ", name()));
   }
   bool has_started = false;
-  // seq_cst: with the loads in BlockUntil this pairs with BecomeStarted, which stores that the actor has started and
-  // then loads awaited_starts. Either BecomeStarted sees the increment and notifies, or HasStarted sees that store.
+  // seq_cst: with the loads in BlockUntil this pairs with FinishStart, which stores that the actor has started and
+  // then loads awaited_starts. Either FinishStart sees the increment and notifies, or HasStarted sees that store.
   core_.awaited_starts.fetch_add(1, std::memory_order_seq_cst);
   const bool is_over = executor().BlockUntil(
       [&] { return (has_started = cell->HasStarted(target.life())) || !cell->IsAlive(target.life()); },

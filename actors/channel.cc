@@ -74,7 +74,7 @@ ActorCore& OwnerOf(PendingId pending) {
 
 // Takes the answer to `pending`, which is an ask of `core`.
 Answer TakeAnswer(ActorCore& core, const PendingId& pending) {
-  if (absl::optional<Answer> answer = core.asks().Take(pending.id)) return *std::move(answer);
+  if (absl::optional<Answer> answer = core.parts().asks().Take(pending.id)) return *std::move(answer);
   return AskTable::AnswerWithoutEntry(pending, core.system().clock().Now());
 }
 
@@ -218,7 +218,7 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
     outcome = TakeAnswer(core, waits).status;
     return SendStep::kDone;
   }
-  core.asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kOtherNode);
+  core.parts().asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kOtherNode);
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -270,7 +270,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
     ActorCell::TakeBack(/*gates=*/nullptr, type, value, TransferMode::kMove, block);
     return SendStep::kDone;
   }
-  core.asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kThisNode);
+  core.parts().asks().WaitsForRoom(waits.id, to, AskTable::RoomIn::kThisNode);
   if (watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -305,7 +305,7 @@ void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
   const KernelCode kernel;
   if (kernel.is_fenced()) return;
   ActorCore& core = OwnerOf(pending);
-  core.asks().Await(pending.id, {.handle = waiter, .activation = core.current()});
+  core.parts().asks().Await(pending.id, {.handle = waiter, .activation = core.current()});
   TellOfWait(core, pending.id);
 }
 Answer TakeAnswer(PendingId pending) {
@@ -326,7 +326,7 @@ bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
   if (wait.is_over()) return true;
   for (const PendingId& pending : pendings) {
     ActorCore& core = OwnerOf(pending);
-    if (IsAnswered(core, pending.id)) wait.Count(core.asks().HasGoodAnswer(pending.id));
+    if (IsAnswered(core, pending.id)) wait.Count(core.parts().asks().HasGoodAnswer(pending.id));
     if (wait.is_over()) return true;
   }
   return wait.is_over();
@@ -336,7 +336,7 @@ void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coro
   if (kernel.is_fenced()) return;
   ActorCore& core = OwnerOf(pendings.front());
   wait.waiter = {.handle = waiter, .activation = core.current()};
-  if (!core.asks().Join(pendings, wait)) return;
+  if (!core.parts().asks().Join(pendings, wait)) return;
   for (const PendingId& pending : pendings) {
     if (!IsAnswered(core, pending.id)) TellOfWait(core, pending.id);
   }
@@ -345,15 +345,15 @@ void StopWaiting(PendingId pending) {
   const KernelCode kernel;
   // Null if this is not the turn of the pending's actor. Then that actor has ended, and its table of asks too.
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
-  if (core != nullptr && !kernel.is_fenced()) core->asks().StopWaiting(pending.id);
+  if (core != nullptr && !kernel.is_fenced()) core->parts().asks().StopWaiting(pending.id);
 }
 uint64_t AnsweredAs(PendingId pending) {
   const KernelCode kernel;
-  return OwnerOf(pending).asks().AnsweredAs(pending.id);
+  return OwnerOf(pending).parts().asks().AnsweredAs(pending.id);
 }
 Pid CalleeOf(PendingId pending) {
   const KernelCode kernel;
-  return OwnerOf(pending).asks().CalleeOf(pending.id);
+  return OwnerOf(pending).parts().asks().CalleeOf(pending.id);
 }
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
@@ -376,7 +376,7 @@ ReplierBase::ReplierBase(Activation& activation)
   activation.GiveAwayAnswer();
   right_ = std::allocate_shared<AnswerRight>(BlockAllocator<AnswerRight>());
   holder_ = callee_;
-  activation.core().rights().Add(
+  activation.core().parts().rights().Add(
       {.right = right_, .hand = right_->hand(), .callee = callee_, .asker = asker_, .ask = ask_});
 }
 
@@ -389,7 +389,7 @@ void ReplierBase::Moved() {
   const AnswerRight::Hand hand = right_->Pass();
   ActorCore* const holder = ThisTurn().actor();
   if (to.is_null() || holder == nullptr || hand == AnswerRight::kUsed || kernel.is_fenced()) return;
-  holder->rights().Add({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
+  holder->parts().rights().Add({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
 }
 
 void ReplierBase::TellOfMove() const {

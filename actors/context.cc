@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
@@ -17,6 +18,7 @@
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_forwarding.h"
 #include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
 
@@ -61,7 +63,7 @@ void ScopedClose::End() {
   internal::ActorCore* core = OwnerOf("a ScopedClose", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) {
-    if (ask_ == 0 || core->asks().TakeClose(ask_, mailbox)) core->closed().Reopen(mailbox);
+    if (ask_ == 0 || core->parts().asks().TakeClose(ask_, mailbox)) core->parts().closed().Reopen(mailbox);
   }
 }
 
@@ -71,7 +73,7 @@ Pid Context::Self() const {
 }
 Pid Context::Parent() const {
   core_.CheckTurn();
-  return core_.parent();
+  return core_.parts().parent();
 }
 MonotonicTime Context::Now() const {
   core_.CheckTurn();
@@ -83,7 +85,9 @@ absl::Time Context::WallNow() const {
 }
 Random& Context::Random() {
   const OwnersCall call(core_);
-  return core_.random();
+  absl::optional<understudy::Random>& random = core_.parts().random();
+  if (!random.has_value()) random.emplace(core_.system().SeedFor(core_.self().serial()));
+  return *random;
 }
 LogSink& Context::Log() {
   core_.CheckTurn();
@@ -160,11 +164,11 @@ void Context::RequestStopPid(Pid pid, ExitReason reason) {
 void Context::SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                        std::shared_ptr<internal::MessageHandler> parent_handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.exits().Trap(std::move(handler), std::move(parent_handler));
+  if (!call.is_refused()) core_.parts().exits().Trap(std::move(handler), std::move(parent_handler));
 }
 void Context::SetStopHandler(std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.exits().SetStopHandler(std::move(handler));
+  if (!call.is_refused()) core_.parts().exits().SetStopHandler(std::move(handler));
 }
 void Context::FinishStart() {
   const OwnersCall call(core_);
@@ -186,18 +190,18 @@ absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
-  return core_.behaviors().Push(behavior.table(), core_.behavior());
+  return core_.parts().behaviors().Push(behavior.table(), core_.behavior());
 }
 absl::Status Context::Unbecome() {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.behaviors().Pop();
+  return core_.parts().behaviors().Pop();
 }
 void Context::HandlesLater(const internal::MailboxBase& mailbox) { (void)internal::IndexForClause(mailbox); }
 ScopedClose Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
   if (call.is_refused()) return ScopedClose();
-  core_.closed().Close(mailbox.index());
+  core_.parts().closed().Close(mailbox.index());
   return ScopedClose(core_.self(), mailbox.index());
 }
 std::vector<ScopedClose> Context::Close(const internal::MailboxArrayBase& mailboxes) {
@@ -205,7 +209,7 @@ std::vector<ScopedClose> Context::Close(const internal::MailboxArrayBase& mailbo
   std::vector<ScopedClose> closes;
   if (call.is_refused()) return closes;
   for (size_t place = 0; place < mailboxes.size(); ++place) {
-    core_.closed().Close(mailboxes.IndexOf(place));
+    core_.parts().closed().Close(mailboxes.IndexOf(place));
     closes.emplace_back(core_.self(), mailboxes.IndexOf(place));
   }
   return closes;
@@ -215,15 +219,16 @@ ScopedClose Context::CloseUntil(const internal::MailboxBase& mailbox, const inte
   if (call.is_refused()) return ScopedClose();
   UNDERSTUDY_CHECK(pending.asker == core_.self(), "a scoped close of ", core_.self().ToString(), " until an ask of ",
                    pending.asker.ToString(), " is over; only its own asks end it");
-  if (internal::IsAnswered(core_, pending.id) || !core_.asks().CloseUntilAnswered(pending.id, mailbox.index())) {
+  if (internal::IsAnswered(core_, pending.id) ||
+      !core_.parts().asks().CloseUntilAnswered(pending.id, mailbox.index())) {
     return ScopedClose();
   }
-  core_.closed().Close(mailbox.index());
+  core_.parts().closed().Close(mailbox.index());
   return ScopedClose(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Postpone();
+  if (!call.is_refused()) internal::Postpone(core_);
 }
 void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
   core_.CheckTurn();
@@ -231,17 +236,19 @@ void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::R
       core_.layout()[static_cast<size_t>(mailbox)].has_bytes() ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
   if (call.is_refused()) return;  // the fence or the end of the actor answers the call
-  core_.Forward(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
+  internal::Forward(core_, mailbox, std::move(payload), bytes,
+                    replier == nullptr ? internal::CallInHand() : replier->Release());
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.timers().Start(name, core_.system().clock().Now() + delay, std::move(handler), core_.events());
+  return core_.parts().timers().Start(name, core_.system().clock().Now() + delay, std::move(handler),
+                                      core_.parts().events());
 }
 bool Context::CancelTimer(absl::string_view name) {
   const OwnersCall call(core_);
-  return !call.is_refused() && core_.timers().Cancel(name, core_.events());
+  return !call.is_refused() && core_.parts().timers().Cancel(name, core_.parts().events());
 }
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);
@@ -284,7 +291,7 @@ void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::M
   if (!call.is_refused()) internal::WatchName(core_, name, std::move(handler));
 }
 uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
-  UNDERSTUDY_CHECK(!core_.start().is_constructing(),
+  UNDERSTUDY_CHECK(!core_.stage().start().is_constructing(),
                    "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
   return core_.layout()[static_cast<size_t>(mailbox.index())].hash;
 }

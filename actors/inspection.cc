@@ -17,6 +17,7 @@
 #include "understudy/actors/internal/send/mailbox_layout.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/registry.h"
 
@@ -123,8 +124,8 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
 void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo& info) const {
   auto* const core = static_cast<ActorCore*>(cell.owner());
   const auto inspect = [&] {
-    core->Inspect(info);
-    if (detail == Detail::kWhole) core->InspectTies(info);
+    internal::Inspect(*core, info);
+    if (detail == Detail::kWhole) internal::InspectTies(*core, info);
   };
   if (cell.WhileIdle(system_.core(), life, inspect)) {
     info.state = info.awaiting.empty() ? ActorState::kIdle : ActorState::kAwaiting;

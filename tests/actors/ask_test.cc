@@ -61,7 +61,7 @@ class AskTest : public ActorTest {
   }
   void NoteAsksUnderWay() {
     Run([this](Context&) -> Task<> {
-      notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks().size()));
+      notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().parts().asks().size()));
       co_return;
     });
     system().RunUntilIdle();

@@ -38,7 +38,7 @@ std::string Describe(const absl::StatusOr<int>& answer) {
   return answer.ok() ? std::to_string(*answer) : std::string(absl::StatusCodeToString(answer.status().code()));
 }
 
-size_t AsksUnderWay() { return internal::ActorCore::OfThisTurn().asks().size(); }
+size_t AsksUnderWay() { return internal::ActorCore::OfThisTurn().parts().asks().size(); }
 
 class PendingGroupTest : public ActorTest {
  protected:

@@ -76,7 +76,7 @@ class SendWhenRoomTest : public ActorTest {
       std::string note = absl::StrCat(value, " ", absl::StatusCodeToString(sent.code()));
       if (!sent.ok()) absl::StrAppend(&note, ", has ", *std::move(sending).TakeMessage());
       self.Note(std::move(note));
-      EXPECT_EQ(internal::ActorCore::OfThisTurn().asks().size(), 0U);
+      EXPECT_EQ(internal::ActorCore::OfThisTurn().parts().asks().size(), 0U);
     });
     system().RunUntilIdle();
     return sender;

@@ -25,6 +25,7 @@
 #include "understudy/actors/internal/system/log_head.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 
 namespace understudy::internal {
 namespace {
@@ -115,7 +116,7 @@ void WriteLine(absl::string_view text) {
 bool TryDescribe(ActorCore& actor) {
   if (sigsetjmp(unreadable, /*savesigs=*/1) != 0) return false;  // OnFatalSignal jumps here
   is_reading = 1;
-  actor.DescribeForSignal(who, doing);
+  DescribeForSignal(actor, who, doing);
   is_reading = 0;
   return true;
 }

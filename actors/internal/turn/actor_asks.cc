@@ -33,7 +33,7 @@ class Apply {
   }
   void operator()(const EndNameWatch& ends) const { core_.system().registry().Unwatch(ends.watch); }
   void operator()(const RemoveName& removed) const { core_.system().registry().Remove(removed.name, core_.self()); }
-  void operator()(const ReopenMailbox& reopens) const { core_.closed().Reopen(reopens.mailbox); }
+  void operator()(const ReopenMailbox& reopens) const { core_.parts().closed().Reopen(reopens.mailbox); }
   void operator()(const TakeBackMessage& waits) const {
     absl::optional<Payload> unsent = core_.system().blocked_senders().TakeBack(waits.receiver, core_.self(), waits.ask);
     if (unsent) DestroyLater(*std::move(unsent));
@@ -89,23 +89,24 @@ namespace {
 PendingId NotedForCall(ActorCore& core, Pid callee, uint64_t id, MonotonicTime deadline) {
   Activation* const current = core.current();
   const bool is_for_call = current != nullptr && current->is_call() && current->held() != nullptr;
-  if (is_for_call && id != 0 && !callee.is_null()) core.asks().NoteForCall(id, current->asker(), current->ask());
+  if (is_for_call && id != 0 && !callee.is_null())
+    core.parts().asks().NoteForCall(id, current->asker(), current->ask());
   return {.asker = core.self(), .id = id, .deadline = deadline};
 }
 
 }  // namespace
 
 PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline) {
-  return NotedForCall(core, callee, core.asks().Add(callee, deadline), deadline);
+  return NotedForCall(core, callee, core.parts().asks().Add(callee, deadline), deadline);
 }
 
 PendingId NewStreamAsk(ActorCore& core, Pid callee) {
-  return NotedForCall(core, callee, core.asks().AddStream(callee), MonotonicTime::InfiniteFuture());
+  return NotedForCall(core, callee, core.parts().asks().AddStream(callee), MonotonicTime::InfiniteFuture());
 }
 
 bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payload) {
   Answer answer{.status = std::move(status), .payload = std::move(payload)};
-  AskTable* const asks = core.known_asks();
+  AskTable* const asks = core.parts().known_asks();
   const absl::optional<Waiter> waiter = asks == nullptr ? absl::nullopt : asks->Answered(id, std::move(answer));
   if (!waiter) {
     DestroyLater(std::move(answer.payload));  // NOLINT(bugprone-use-after-move): it was not taken
@@ -113,12 +114,12 @@ bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payloa
   }
   Forget(core, id);
   for (const AskAction& action : asks->Settle(id)) std::visit(Apply(core), action);
-  if (waiter->handle != nullptr) core.activations().AddResumable(*waiter);
+  if (waiter->handle != nullptr) core.parts().activations().AddResumable(*waiter);
   return true;
 }
 
 bool IsAnswered(const ActorCore& core, uint64_t id) {
-  const AskTable* const asks = core.known_asks();
+  const AskTable* const asks = core.parts().known_asks();
   return asks == nullptr || !asks->IsUnderWay(id);
 }
 
@@ -130,7 +131,7 @@ void TellOfWait(ActorCore& core, uint64_t id) {
 
 void GiveUpAsk(ActorCore& core, uint64_t id, absl::Status answer) {
   if (IsAnswered(core, id)) return;
-  for (const AskAction& action : core.asks().GiveUp(id)) std::visit(Apply(core), action);
+  for (const AskAction& action : core.parts().asks().GiveUp(id)) std::visit(Apply(core), action);
   AnswerAsk(core, id, std::move(answer), {});
 }
 
@@ -139,12 +140,12 @@ void CancelAsk(ActorCore& core, uint64_t id) {
 }
 
 void CancelAsksFor(ActorCore& core, const Activation& activation) {
-  if (core.known_asks() == nullptr || activation.deadline() <= core.system().clock().Now()) return;
-  for (const uint64_t id : core.asks().AsksForCall(activation.asker(), activation.ask())) CancelAsk(core, id);
+  if (core.parts().known_asks() == nullptr || activation.deadline() <= core.system().clock().Now()) return;
+  for (const uint64_t id : core.parts().asks().AsksForCall(activation.asker(), activation.ask())) CancelAsk(core, id);
 }
 
 void ExpireAsks(ActorCore& core, MonotonicTime now) {
-  AskTable* const asks = core.known_asks();
+  AskTable* const asks = core.parts().known_asks();
   if (asks == nullptr) return;
   while (absl::optional<DueAsk> due = asks->NextDue(now)) {
     for (const AskAction& action : due->actions) std::visit(Apply(core), action);
@@ -153,7 +154,7 @@ void ExpireAsks(ActorCore& core, MonotonicTime now) {
 }
 
 void EndAsks(ActorCore& core) {
-  const AskTable* const asks = core.known_asks();
+  const AskTable* const asks = core.parts().known_asks();
   if (asks == nullptr) return;
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) watch->ForgetAll(core.self());
   for (const AskAction& action : asks->End()) std::visit(Apply(core), action);

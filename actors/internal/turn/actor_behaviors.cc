@@ -9,24 +9,37 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_due.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/exceptions.h"
+#include "understudy/actors/internal/turn/in_user_code.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+namespace {
+
+void RunHook(ActorCore& core, Hook& hook) {
+  if (hook == nullptr) return;
+  const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*core.object()); });
+  if (thrown != nullptr && !core.stage().is_fenced()) core.SetExit(DescribeException(thrown), ExitCause::kOwn);
+}
+
+}  // namespace
 
 void ActorCore::Become(BehaviorPtr table) {
   if (table == nullptr) return;
-  if (table != behavior_ || (rare_ != nullptr && rare_->behaviors.next() != nullptr)) {
-    rare().behaviors.SetNext(std::move(table));
+  if (table != behavior_ || (!parts_.empty() && parts_.behaviors().next() != nullptr)) {
+    parts_.behaviors().SetNext(std::move(table));
   }
 }
 
 // Makes the changes of behavior that the last step of a handler asked for, and those that hooks ask for in turn.
 void ActorCore::ApplyBecome() {
-  const BehaviorStack& behaviors = rare_->behaviors;
-  if (behaviors.next() == nullptr || !start_.handles_messages()) return;
-  UNDERSTUDY_CHECK(!start_.is_process(), self().ToString(), " would become ", behaviors.next()->name(),
+  BehaviorStack& behaviors = parts_.behaviors();
+  if (behaviors.next() == nullptr || !stage_.start().handles_messages()) return;
+  UNDERSTUDY_CHECK(!stage_.start().is_process(), self().ToString(), " would become ", behaviors.next()->name(),
                    ", but it is in the process style: what it waits for is said by its next Receive");
-  for (int changes = 0; behaviors.next() != nullptr && !ends(); ++changes) {
+  for (int changes = 0; behaviors.next() != nullptr && !stage_.has_exit(); ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
                   absl::StrCat("the hooks of behavior ", behavior_->name(), " and others have changed the behavior ",
@@ -34,42 +47,32 @@ void ActorCore::ApplyBecome() {
               ExitCause::kOwn);
       return;
     }
-    ChangeBehavior();
+    if (behaviors.next() == behavior_) {
+      behaviors.SetNext(nullptr);
+      return;
+    }
+    if (behavior_ != nullptr && behavior_->extra() != nullptr) RunHook(*this, behavior_->MakeExtra().hooks.left);
+    if (stage_.has_exit()) return;
+    // Taken only now, because the leave hook may have set another behavior to enter.
+    EnterBehavior(behaviors.TakeNext());
   }
-}
-
-void ActorCore::ChangeBehavior() {
-  if (rare_->behaviors.next() == behavior_) {
-    rare_->behaviors.SetNext(nullptr);
-    return;
-  }
-  if (behavior_ != nullptr && behavior_->extra() != nullptr) RunHook(behavior_->MakeExtra().hooks.left);
-  if (ends()) return;
-  // Taken only now, because the leave hook may have set another behavior to enter.
-  EnterBehavior(rare_->behaviors.TakeNext());
 }
 
 void ActorCore::EnterBehavior(BehaviorPtr table) {
-  if (rare_ != nullptr) {
-    if (rare_->timers != nullptr) rare_->timers->Leave();
-    rare_->behaviors.BeginEpoch();
+  if (!parts_.empty()) {
+    if (parts_.known_timers() != nullptr) parts_.known_timers()->Leave();
+    parts_.behaviors().BeginEpoch();
   }
   behavior_ = std::move(table);
   UNDERSTUDY_DCHECK(static_cast<size_t>(std::bit_width(behavior_->mailboxes())) <= layout().size(), "behavior ",
                     behavior_->name(), " of ", self().ToString(), " names a mailbox of another actor: this one has ",
                     layout().size());
-  Set(kIsNotSimple, !behavior_->is_simple());
+  stage_.SetSimple(behavior_->is_simple());
   if (behavior_->extra() != nullptr) {
-    EnterTimersOf(*behavior_);
-    RunHook(behavior_->MakeExtra().hooks.entered);
+    EnterTimersOf(*this, *behavior_);
+    RunHook(*this, behavior_->MakeExtra().hooks.entered);
   }
-  if (!is_fenced() && has_postponed()) ReturnPostponed();
-}
-
-void ActorCore::RunHook(Hook& hook) {
-  if (hook == nullptr) return;
-  const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
-  if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
+  if (!stage_.is_fenced() && HasPostponed(*this)) ReturnPostponed(*this);
 }
 
 }  // namespace understudy::internal

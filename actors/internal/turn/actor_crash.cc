@@ -13,6 +13,7 @@
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
+#include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
 
@@ -34,7 +35,21 @@ void KeepMessage(ActorCore& core, const Activation& activation) {
   if (note.contents.size() > limits::kReportedContentsBytesMax) {
     note.contents.resize(limits::kReportedContentsBytesMax);
   }
-  core.crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().last_messages()));
+  core.parts().crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().last_messages()));
+}
+
+Occupation OccupationOf(const ActorCore& core, const Activation& handler) {
+  using Kind = Occupation::Kind;
+  switch (handler.source()) {
+    case Activation::Source::kStart:
+      return {.kind = core.stage().start().is_process() && core.stage().start().has_started() ? Kind::kProcess
+                                                                                              : Kind::kStart};
+    case Activation::Source::kEvent:
+      return {.kind = Kind::kEvent};
+    case Activation::Source::kMessage:
+      break;
+  }
+  return {.kind = Kind::kMessage, .mailbox = &core.layout()[static_cast<size_t>(handler.mailbox)]};
 }
 
 }  // namespace
@@ -54,8 +69,8 @@ void Trace(ActorCore& core, absl::string_view what, const Activation& activation
 void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reason) {
   if (!core.system().log().Wants(LogSeverity::kError)) return;
   const bool keeps_messages = core.system().last_messages() > 0;
-  LogError(core.system(),
-           LineOf(crash, reason, core.links().Links(), keeps_messages ? NamesMessages::kYes : NamesMessages::kNo));
+  LogError(core.system(), LineOf(crash, reason, core.parts().links().Links(),
+                                 keeps_messages ? NamesMessages::kYes : NamesMessages::kNo));
 }
 
 void LogError(SystemCore& system, absl::string_view line) {
@@ -64,76 +79,60 @@ void LogError(SystemCore& system, absl::string_view line) {
 
 Occupation ActorCore::occupation() const {
   using Kind = Occupation::Kind;
-  if (start_.is_constructing()) return {.kind = Kind::kConstructor};
+  if (stage_.start().is_constructing()) return {.kind = Kind::kConstructor};
   // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
   const Activation* const handler = current() != nullptr && &current()->core() == this ? current() : nullptr;
-  if (handler == nullptr) return {.kind = start_.is_starting() ? Kind::kStarting : Kind::kNoHandler};
-  return OccupationOf(*handler);
+  if (handler == nullptr) return {.kind = stage_.start().is_starting() ? Kind::kStarting : Kind::kNoHandler};
+  return OccupationOf(*this, *handler);
 }
 
-Occupation ActorCore::OccupationOf(const Activation& handler) const {
-  using Kind = Occupation::Kind;
-  switch (handler.source()) {
-    case Activation::Source::kStart:
-      return {.kind = start_.is_process() && start_.has_started() ? Kind::kProcess : Kind::kStart};
-    case Activation::Source::kEvent:
-      return {.kind = Kind::kEvent};
-    case Activation::Source::kMessage:
-      break;
-  }
-  return {.kind = Kind::kMessage, .mailbox = &layout()[static_cast<size_t>(handler.mailbox)]};
-}
-
-CrashNotes& ActorCore::crash_notes() {
-  std::unique_ptr<CrashNotes>& notes = rare().crash_notes;
-  if (notes == nullptr) notes = std::make_unique<CrashNotes>();
-  return *notes;
-}
-
-// Makes the crash report. Called while the message or event that the actor was handling is still in hand.
-void ActorCore::NoteCrash(ExitCause cause) {
-  if (!system().reports_crashes()) return;
-  Occupation doing = occupation();
-  const bool is_outside = cause == ExitCause::kOwnOutside && !start_.is_constructing();
+void NoteCrash(ActorCore& core, ExitCause cause) {
+  if (!core.system().reports_crashes()) return;
+  Occupation doing = core.occupation();
+  const bool is_outside = cause == ExitCause::kOwnOutside && !core.stage().start().is_constructing();
   const Envelope* const message =
-      is_outside || doing.kind != Occupation::Kind::kMessage ? nullptr : current()->envelope;
+      is_outside || doing.kind != Occupation::Kind::kMessage ? nullptr : core.current()->envelope;
   auto report = std::make_shared<CrashReport>();
-  report->pid = self();
-  report->parent = parent();
-  if (const std::string& label = spawn_record().options().label; !label.empty()) {
+  report->pid = core.self();
+  report->parent = core.parts().parent();
+  if (const std::string& label = core.parts().spawn_or_default().options().label; !label.empty()) {
     report->label = label;
-  } else if (actor_ != nullptr) {
-    const Actor& object = *actor_;
+  } else if (core.object() != nullptr) {
+    const Actor& object = *core.object();
     report->label = DemangledName(typeid(object).name());
   }
   report->doing = is_outside ? "no handler" : doing.ForCrashReport(message);
-  if (rare_->crash_notes != nullptr) {
-    report->messages = rare_->crash_notes->NewestFirst();
+  if (core.parts().known_crash_notes() != nullptr) {
+    report->messages = core.parts().known_crash_notes()->NewestFirst();
   } else if (message != nullptr) {
     report->messages.push_back(NoteWithBytesLeft(*message, *doing.mailbox));
   }
-  exits().AddCrash(std::move(report));
+  core.parts().exits().AddCrash(std::move(report));
 }
 
-void ActorCore::Inspect(ActorInfo& info) const {
+// Called by another thread, which has seized the worker while this actor's turn is in user code.
+std::string ActorCore::Describe() {
+  return absl::StrCat(self().ToString(), " in the handler of ", occupation().HandlerName());
+}
+
+void Inspect(const ActorCore& core, ActorInfo& info) {
   info.is_complete = true;
-  info.parent = parent();
-  const SpawnOptions& options = spawn_record().options();
+  info.parent = core.parts().parent();
+  const SpawnOptions& options = core.parts().spawn_or_default().options();
   info.label = options.label;
-  if (actor_ != nullptr) {
-    const Actor& object = *actor_;
+  if (core.object() != nullptr) {
+    const Actor& object = *core.object();
     info.class_name = DemangledName(typeid(object).name());
   }
-  const BehaviorTable* table = behavior_.get();
-  uint64_t scoped = 0;
+  const BehaviorTable* table = core.behavior().get();
+  const uint64_t scoped = core.parts().closed_mask();
   bool is_held = false;
-  if (rare_ != nullptr) {
-    scoped = rare_->closed.mask();
-    is_held = rare_->activations.IsHeld();
-    for (const std::unique_ptr<Activation>& begun : rare_->activations.all()) {
-      if (begun.get() != in_hand_) info.awaiting.emplace_back(OccupationOf(*begun).HandlerName());
+  if (const Activations* const activations = core.parts().known_activations(); activations != nullptr) {
+    is_held = activations->IsHeld();
+    for (const std::unique_ptr<Activation>& begun : activations->all()) {
+      if (begun.get() != core.current()) info.awaiting.emplace_back(OccupationOf(core, *begun).HandlerName());
     }
-    if (rare_->activations.IsReceiving()) table = rare_->activations.receive().table.get();
+    if (activations->IsReceiving()) table = activations->receive().table.get();
   }
   if (table != nullptr) info.behavior = std::string(table->name());
   for (size_t i = 0; i < info.mailboxes.size(); ++i) {
@@ -141,7 +140,7 @@ void ActorCore::Inspect(ActorInfo& info) const {
     if (mailbox.closed_by == ClosedBy::kNothing) continue;
     if ((scoped >> i & 1U) != 0) {
       mailbox.closed_by = ClosedBy::kScopedClose;
-    } else if (!start_.handles_messages()) {
+    } else if (!core.stage().start().handles_messages()) {
       mailbox.closed_by = ClosedBy::kStart;
     } else if (is_held) {
       mailbox.closed_by = ClosedBy::kHandler;
@@ -152,52 +151,47 @@ void ActorCore::Inspect(ActorInfo& info) const {
   }
 }
 
-void ActorCore::InspectTies(ActorInfo& info) const {
-  if (parent_.is_linked()) info.links.push_back(parent());
-  if (rare_ != nullptr) {
-    const LinkTable& ties = rare_->links;
-    const std::vector<Pid> links = ties.Links(limits::kTiesToldMax - info.links.size());
+void InspectTies(const ActorCore& core, ActorInfo& info) {
+  if (core.parts().parent_tie().is_linked()) info.links.push_back(core.parts().parent());
+  if (const LinkTable* const ties = core.parts().known_links(); ties != nullptr) {
+    const std::vector<Pid> links = ties->Links(limits::kTiesToldMax - info.links.size());
     info.links.insert(info.links.end(), links.begin(), links.end());
-    for (const auto& [id, target] : ties.monitored()) {
+    for (const auto& [id, target] : ties->monitored()) {
       if (info.monitors.size() == limits::kTiesToldMax) break;
       info.monitors.push_back(target);
     }
-    for (const auto& [watcher, id] : ties.watchers()) {
+    for (const auto& [watcher, id] : ties->watchers()) {
       if (info.monitored_by.size() == limits::kTiesToldMax) break;
       info.monitored_by.push_back(watcher);
     }
-    info.link_count = static_cast<int64_t>(ties.link_count());
-    info.monitor_count = static_cast<int64_t>(ties.monitor_count());
-    info.monitored_by_count = static_cast<int64_t>(ties.watchers().size());
+    info.link_count = static_cast<int64_t>(ties->link_count());
+    info.monitor_count = static_cast<int64_t>(ties->monitor_count());
+    info.monitored_by_count = static_cast<int64_t>(ties->watchers().size());
   }
-  if (parent_.is_linked()) ++info.link_count;
-}
-
-// Called by another thread, which has seized the worker while this actor's turn is in user code.
-std::string ActorCore::Describe() {
-  return absl::StrCat(self().ToString(), " in the handler of ", occupation().HandlerName());
+  if (core.parts().parent_tie().is_linked()) ++info.link_count;
 }
 
 // Runs in a signal handler, so it allocates nothing, takes no lock, and uses no thread-local variable that is
 // constructed at its first use.
-void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
-  const Pid pid = self();
+void DescribeForSignal(const ActorCore& core, FixedText& who, FixedText& at) {
+  const Pid pid = core.self();
   const NodeEntry& node = *NodeTable::At(pid.node());
   const ActorAddress address = node.key.Permuted({.cell = pid.cell(), .serial = pid.serial()});  // as Pid::ToString
   who.Add("<").Add(node.name).Add(".").AddNumber(address.cell).Add(".").AddNumber(address.serial).Add(">");
-  if (actor_ != nullptr) {
-    const Actor& object = *actor_;
+  if (core.object() != nullptr) {
+    const Actor& object = *core.object();
     FixedText type;
     at.Add(type.AddType(typeid(object).name()).text());
-    if (rare_ != nullptr) {
-      const SpawnOptions& options = rare_->spawn.options();  // needs no construction: each spawn has used it
+    if (!core.parts().empty()) {
+      // The options need no construction: each spawn has used them.
+      const SpawnOptions& options = core.parts().spawn_or_default().options();
       for (const std::string* name : {&options.label, &options.published_as, &options.registered_as}) {
         if (!name->empty() && *name != type.text()) at.Add(" \"").Add(*name).Add("\"");
       }
     }
     at.Add(", ");
   }
-  occupation().AddTo(at);
+  core.occupation().AddTo(at);
 }
 
 }  // namespace understudy::internal

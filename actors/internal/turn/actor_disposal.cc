@@ -13,20 +13,30 @@
 #include "understudy/actors/router.h"
 
 namespace understudy::internal {
+namespace {
+
+// The counts of every disposition except handled.
+LedgerBook::Page& Ledger(ActorCore& core) {
+  LedgerBook::Page*& page = core.parts().ledger();
+  if (page == nullptr) page = core.system().ledgers().OpenPage(core.self(), core.layout().size());
+  return *page;
+}
+
+}  // namespace
 
 void Count(ActorCore& core, size_t place, Disposition disposition) {
-  AddAsOwner(core.ledger()[place].of(disposition), int64_t{1});
+  AddAsOwner(Ledger(core)[place].of(disposition), int64_t{1});
 }
 
 void CountInHand(ActorCore& core, Activation& activation) {
   activation.is_in_hand = true;
-  AddAsOwner(core.ledger()[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{1});
+  AddAsOwner(Ledger(core)[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{1});
 }
 
 void CountOutOfHand(ActorCore& core, Activation& activation) {
   if (!activation.is_in_hand) return;
   activation.is_in_hand = false;
-  AddAsOwner(core.ledger()[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{-1});
+  AddAsOwner(Ledger(core)[static_cast<size_t>(activation.mailbox)].in_hand, int64_t{-1});
 }
 
 bool HasExpired(ActorCore& core, const Envelope& envelope, absl::Status& why) {

@@ -1,5 +1,5 @@
-// Classifiers: a message in hand that its handler forwards to another mailbox
-// of its own actor.
+#include "understudy/actors/internal/turn/actor_forwarding.h"
+
 #include <atomic>
 #include <utility>
 
@@ -12,49 +12,60 @@
 
 namespace understudy::internal {
 
-void ActorCore::Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
-  UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
+void Forward(ActorCore& core, int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
+  UNDERSTUDY_CHECK(core.current() != nullptr && core.current()->source() == Activation::Source::kMessage,
                    "Forward without a message in hand");
-  UNDERSTUDY_CHECK(!current()->is_forwarded, "Forward twice: the message in hand has been forwarded already");
-  UNDERSTUDY_CHECK(!current()->is_postponed, "Forward of a message that was postponed");
-  UNDERSTUDY_CHECK(call.ask == current()->ask() && (call.ask == 0 || call.asker == current()->asker()),
-                   current()->is_call() ? "Forward of a call in hand goes with its own Replier, to a mailbox of calls"
-                                        : "Forward of a Replier: the message in hand is not its call");
+  UNDERSTUDY_CHECK(!core.current()->is_forwarded, "Forward twice: the message in hand has been forwarded already");
+  UNDERSTUDY_CHECK(!core.current()->is_postponed, "Forward of a message that was postponed");
+  UNDERSTUDY_CHECK(call.ask == core.current()->ask() && (call.ask == 0 || call.asker == core.current()->asker()),
+                   core.current()->is_call()
+                       ? "Forward of a call in hand goes with its own Replier, to a mailbox of calls"
+                       : "Forward of a Replier: the message in hand is not its call");
   const auto place = static_cast<size_t>(mailbox);
-  const MailboxDeclaration& target = layout()[place];
+  const MailboxDeclaration& target = core.layout()[place];
   Envelope* const envelope = payload.Release();
   envelope->kind = EnvelopeKind::kMessage;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
-  envelope->life = life();
-  envelope->set_sender(current()->envelope->sender());
+  envelope->life = core.life();
+  envelope->set_sender(core.current()->envelope->sender());
   envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->call().ask = current()->ask();
-  envelope->call().deadline = current()->deadline();
-  envelope->call().accepted = system().clock().Now();
+  envelope->call().ask = core.current()->ask();
+  envelope->call().deadline = core.current()->deadline();
+  envelope->call().accepted = core.system().clock().Now();
   envelope->call().bytes = bytes;
   // From here on the message in hand has the disposition forwarded, whatever its handler does afterwards.
-  current()->is_forwarded = true;
-  CountOutOfHand(*this, *current());
-  const auto from = static_cast<size_t>(current()->mailbox);
-  PublishLimits(ThisTurn());
-  if (current()->held() != nullptr && current()->held()->is_cancelled) {
-    Count(*this, from, DispositionOfCancelled(*this, current()->deadline()));
+  core.current()->is_forwarded = true;
+  CountOutOfHand(core, *core.current());
+  const auto from = static_cast<size_t>(core.current()->mailbox);
+  PublishLimits(core, ThisTurn());
+  if (core.current()->held() != nullptr && core.current()->held()->is_cancelled) {
+    Count(core, from, DispositionOfCancelled(core, core.current()->deadline()));
     DestroyLater(envelope);
     return;
   }
-  if (const absl::Status full = cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
+  if (const absl::Status full = core.cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
     if (target.options.overflow == Overflow::kFailActor) {
-      SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
+      core.SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
-    Count(*this, from, Disposition::kDeadLetter);
-    TellOfLoss(*this, envelope, Disposition::kDeadLetter, full);
+    Count(core, from, Disposition::kDeadLetter);
+    TellOfLoss(core, envelope, Disposition::kDeadLetter, full);
     return;
   }
-  Count(*this, from, Disposition::kForwarded);
-  if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
+  Count(core, from, Disposition::kForwarded);
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
-  if (call.ask != 0) rare().passes_calls_on = true;
-  PostOrDrop(cell(), system(), life(), envelope);  // behind what has arrived
+  if (call.ask != 0) core.parts().early_cancels().NoteForwarded();
+  PostOrDrop(core.cell(), core.system(), core.life(), envelope);  // behind what has arrived
+}
+
+void Postpone(ActorCore& core) {
+  UNDERSTUDY_CHECK(core.current() != nullptr && core.current()->source() == Activation::Source::kMessage,
+                   "Postpone without a message in hand");
+  UNDERSTUDY_CHECK(!core.current()->is_forwarded, "Postpone of a message that has been forwarded");
+  UNDERSTUDY_CHECK(!core.current()->is_moved, "Postpone in a handler that took its message, a ",
+                   core.current()->envelope->type->name(), ", by value: it was moved from; take const M&");
+  core.current()->is_postponed = true;
+  if (core.current()->held() != nullptr) core.current()->held()->postponed_in = core.parts().behaviors().epoch();
 }
 
 }  // namespace understudy::internal

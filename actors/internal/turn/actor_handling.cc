@@ -15,7 +15,10 @@
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_disposal.h"
+#include "understudy/actors/internal/turn/actor_due.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_receive.h"
+#include "understudy/actors/internal/turn/in_user_code.h"
 
 namespace understudy::internal {
 
@@ -23,36 +26,47 @@ absl::Status UnansweredError(Pid callee) {
   return MakeError(ErrorKind::kUnanswered, absl::StrCat("a Replier of ", callee.ToString(), " was destroyed unused"));
 }
 
-// Records the disposition of a message that is not plainly handled: its handler failed, returned an error, postponed or
-// forwarded it, or it is a call. Answers the call if it has no answer yet.
-void ActorCore::SettleUnusual(Activation& activation) {
+namespace {
+
+// The behaviour may have changed while its handler awaited.
+void SettlePostponed(ActorCore& core, Activation& activation) {
+  UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
+                   "Postpone of a call that has been answered, or whose Replier is elsewhere");
+  const Activation::Held* const held = activation.held();
+  if (held != nullptr && held->is_cancelled) {
+    Count(core, static_cast<size_t>(activation.mailbox), DispositionOfCancelled(core, activation.deadline()));
+    return;
+  }
+  if (CallWatch* watch = core.system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
+    watch->WaitsAgain(activation.asker(), activation.ask());
+  }
+  PutBack(core, std::exchange(activation.envelope, nullptr),
+          held == nullptr || held->postponed_in == core.parts().behaviors().epoch());
+}
+
+}  // namespace
+
+void SettleUnusual(ActorCore& core, Activation& activation) {
   if (activation.is_forwarded) return;
   if (activation.is_postponed && !activation.has_failed) {
-    SettlePostponed(activation);
+    SettlePostponed(core, activation);
     return;
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
   const auto place = static_cast<size_t>(activation.mailbox);
   if (!activation.has_failed && !is_unanswered && activation.status().ok()) {
-    AddAsOwner(cell().queue(place).handled, 1U);
+    AddAsOwner(core.cell().queue(place).handled, 1U);
     return;
   }
-  Count(*this, place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
+  Count(core, place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
-    activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
+    activation.AnswerFinally(CalleeExitedError(core.self().ToString(), ReasonOf(core)));
   } else {
-    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
+    activation.AnswerFinally(activation.status().ok() ? UnansweredError(core.self()) : activation.status());
   }
 }
 
-void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
-  const size_t place = choice.envelope->mailbox;
-  TakeOut(ThisTurn(), cell().queue(place), place, choice.envelope, choice.before);
-  HandleTaken(choice.envelope, table, choice.clause);
-}
-
-// Handles a message that has left its mailbox, with clause `clause` of `table`.
 void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
@@ -61,7 +75,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       return;
     }
   }
-  if (table.has_idle()) timers().NoteMessage(system().clock().Now());
+  if (table.has_idle()) parts_.timers().NoteMessage(system().clock().Now());
   MessageHandler& handler = table.handler(clause);
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
@@ -75,7 +89,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     activation->TakeCallPart();
     activation->is_interleaved = table.is_interleaved(clause);
     activation->Hold().behavior = behavior_;
-    if (IsReceiving()) BeginRound(*activation);
+    if (IsReceiving(*this)) BeginRound(*this, *activation);
     if (activation->is_interleaved && activation->is_call()) {
       // The watch for call cycles must know: an actor answers an interleaved call even while it awaits other answers.
       CallWatch* watch = system().call_watch();
@@ -87,28 +101,13 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   }
   Activation activation(*this, envelope);
   activation.TakeCallPart();
-  if (IsReceiving()) BeginRound(activation);
+  if (IsReceiving(*this)) BeginRound(*this, activation);
   RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
 }
 
-bool ActorCore::IsStale(const Event& event) const {
-  return event.epoch != 0 && rare_->timers->IsStale(event, rare_->behaviors.epoch());
-}
-
-const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
-  return Exits::IsHandled(event.kind) ? known_exits().HandlerOf(event.kind) : event.handler;
-}
-
-void ActorCore::HandleEvent() {
-  Event event = rare_->events.Take(rare_->events.begin());
-  std::shared_ptr<MessageHandler> handler = HandlerOf(event);
-  RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
-}
-
-// Runs `handler` for `event`. If it is null, the event ends the actor. `handler` is taken by value so that it stays
-// alive while it runs. NOLINTNEXTLINE(performance-unnecessary-value-param)
+// `handler` is taken by value so that it stays alive while it runs. NOLINTNEXTLINE(performance-unnecessary-value-param)
 void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
-  if (event.kind == Event::Kind::kTimer && event.id != 0) timers().Taken(event);
+  if (event.kind == Event::Kind::kTimer && event.id != 0) parts_.timers().Taken(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),
@@ -120,13 +119,13 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
     activation->envelope = event.payload.Release();
     activation->Hold() = {.behavior = behavior_, .handler = handler};
-    if (ends_receive) BeginRound(*activation);
+    if (ends_receive) BeginRound(*this, *activation);
     RunAwaiting(std::move(activation), *handler);
     return;
   }
   Activation activation(*this, Activation::Source::kEvent);
   activation.envelope = event.payload.Release();
-  if (ends_receive) BeginRound(activation);
+  if (ends_receive) BeginRound(*this, activation);
   RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
 }
 
@@ -135,14 +134,14 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   Activation& running = *activation;
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(*this, running);
-  rare().activations.Add(std::move(activation));
+  parts_.activations().Add(std::move(activation));
   SetCurrent(&running);
   std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] { handler.Run(*actor_, running); });
     if (thrown == nullptr) Relay::Run(running.held()->root.handle());
   });
-  if (thrown != nullptr && !is_fenced()) {
+  if (thrown != nullptr && !stage_.is_fenced()) {
     running.has_failed = true;
     running.is_complete = true;
     SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -160,7 +159,7 @@ void ActorCore::Resume(Waiter waiter) {
 // Called when the handler's coroutine has ended or awaits. If the actor was fenced meanwhile, the fence has settled the
 // message, and FinishFenced destroys the activation.
 void ActorCore::AfterStep(Activation& activation) {
-  if (is_fenced()) return;
+  if (stage_.is_fenced()) return;
   if (!activation.is_complete) {
     SetCurrent(nullptr);
     ApplyBecome();
@@ -170,7 +169,7 @@ void ActorCore::AfterStep(Activation& activation) {
     activation.has_failed = true;
     SetExit(DescribeException(activation.held()->exception), ExitCause::kOwn);
   }
-  const std::unique_ptr<Activation> finished = rare_->activations.Take(activation);
+  const std::unique_ptr<Activation> finished = parts_.activations().Take(activation);
   // The frame first: a Replier that it forgot gives the right to answer back.
   SetCurrent(finished.get());
   InUserCode([&] {
@@ -178,36 +177,10 @@ void ActorCore::AfterStep(Activation& activation) {
     finished->DropMessage();
   });
   SetCurrent(nullptr);
-  if (is_fenced()) return;
+  if (stage_.is_fenced()) return;
   CountOutOfHand(*this, *finished);
   const bool is_of_message = finished->source() == Activation::Source::kMessage;
   Settle(is_of_message ? &cell().queue(static_cast<size_t>(finished->mailbox)) : nullptr, *finished);
-}
-
-// The behaviour may have changed while its handler awaited.
-void ActorCore::SettlePostponed(Activation& activation) {
-  UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
-                   "Postpone of a call that has been answered, or whose Replier is elsewhere");
-  const Activation::Held* const held = activation.held();
-  if (held != nullptr && held->is_cancelled) {
-    Count(*this, static_cast<size_t>(activation.mailbox), DispositionOfCancelled(*this, activation.deadline()));
-    return;
-  }
-  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
-    watch->WaitsAgain(activation.asker(), activation.ask());
-  }
-  PutBack(std::exchange(activation.envelope, nullptr),
-          held == nullptr || held->postponed_in == rare_->behaviors.epoch());
-}
-
-void ActorCore::Postpone() {
-  UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
-                   "Postpone without a message in hand");
-  UNDERSTUDY_CHECK(!current()->is_forwarded, "Postpone of a message that has been forwarded");
-  UNDERSTUDY_CHECK(!current()->is_moved, "Postpone in a handler that took its message, a ",
-                   current()->envelope->type->name(), ", by value: it was moved from; take const M&");
-  current()->is_postponed = true;
-  if (current()->held() != nullptr) current()->held()->postponed_in = rare_->behaviors.epoch();
 }
 
 void Activation::FinishTell(BehaviorPtr become) {

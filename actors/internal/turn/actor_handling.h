@@ -16,6 +16,18 @@
 
 namespace understudy::internal {
 
+// Records the disposition of a message that is not plainly handled: its handler failed, returned an error, postponed or
+// forwarded it, or it is a call. Answers the call if it has no answer yet.
+void SettleUnusual(ActorCore& core, Activation& activation);
+
+// True if the oldest message in an open mailbox is what to handle next: the actor runs and does not end, its behavior
+// has one rank and neither guards nor predicates, and there are no events, handlers to resume or Receives.
+inline bool HandlesOldest(ActorCore& core) {
+  ActorParts& parts = core.parts();
+  return core.stage().is_plain() &&
+         (ABSL_PREDICT_TRUE(parts.empty()) || (parts.events().empty() && parts.activations().IsQuiet()));
+}
+
 // Records the disposition of the message whose handler has ended, and applies what the handler asked for. `queue` is
 // the queue of the message's mailbox; null if the handler was for an event.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activation& activation) {
@@ -23,12 +35,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
     if (ABSL_PREDICT_TRUE(activation.is_plainly_handled())) {
       AddAsOwner(queue->handled, 1U);
     } else {
-      SettleUnusual(activation);
+      SettleUnusual(*this, activation);
     }
   }
-  if (ABSL_PREDICT_TRUE(rare_ == nullptr)) return;
+  if (ABSL_PREDICT_TRUE(parts_.empty())) return;
   ApplyBecome();
-  if (ABSL_PREDICT_FALSE(activation.ends_receive)) rare_->activations.EndReceive();
+  if (ABSL_PREDICT_FALSE(activation.ends_receive)) parts_.activations().EndReceive();
 }
 
 // Runs a handler that is not a coroutine, and settles its message. If the actor was fenced while the handler ran, the
@@ -43,25 +55,18 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
         handler.Run(*actor_, activation);
       },
       [&](const std::exception_ptr& thrown) ABSL_ATTRIBUTE_ALWAYS_INLINE {
-        if (is_fenced()) return;
+        if (stage_.is_fenced()) return;
         activation.has_failed = true;
         SetExit(DescribeException(thrown), ExitCause::kOwn);
       });
   SetCurrent(nullptr);
-  if (ABSL_PREDICT_FALSE(is_fenced())) return;
+  if (ABSL_PREDICT_FALSE(stage_.is_fenced())) return;
   Settle(queue, activation);
-}
-
-// Handles a tell with a handler that is not a coroutine. Requires that no Receive waits.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope,
-                                                                 MessageHandler& handler) {
-  Activation activation(*this, envelope);
-  RunHandler(turn, &queue, activation, handler);
 }
 
 // True if a tell needs nothing but a call of `handler`: the handler is of the form that just runs, and the behavior has
 // no Idle, whose timer each message restarts.
-inline bool ActorCore::RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler) {
+inline bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler) {
   return handler.form() == MessageHandler::Form::kRuns && !table.has_idle();
 }
 
@@ -83,9 +88,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& tu
   BehaviorTable& table = *behavior_;
   const size_t clause = table.ClauseFor(place);
   MessageHandler& handler = table.handler(clause);
-  TakeOut(turn, *queue, place, envelope, before);
+  TakeOut(*this, turn, *queue, place, envelope, before);
   if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler) && !envelope->has(Envelope::kHasCallPart))) {
-    HandleAtOnce(turn, *queue, envelope, handler);
+    Activation activation(*this, envelope);
+    RunHandler(turn, queue, activation, handler);
   } else {
     HandleTaken(envelope, table, clause);
   }
@@ -96,9 +102,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& tu
 // be a signal, which acts first), the tell is put into its mailbox instead.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& turn, Envelope* envelope) {
   const size_t place = envelope->mailbox;
-  const uint64_t bit = uint64_t{1} << place;
-  if (ABSL_PREDICT_TRUE(HandlesOldest() && !cell().HasInbound() &&
-                        (behavior_->mailboxes() & ~closed_mask() & bit) != 0)) {
+  if (ABSL_PREDICT_TRUE(HandlesOldest(*this) && !cell().HasInbound() &&
+                        ((behavior_->mailboxes() & ~parts_.closed_mask()) >> place & 1U) != 0)) {
     BehaviorTable& table = *behavior_;
     MessageHandler& handler = table.handler(table.ClauseFor(place));
     if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler))) {
@@ -107,14 +112,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& tu
       // message is put into its mailbox instead, Leave does so when it leaves.
       AddAsOwner(queue.left, 1U);
       AddAsOwner(turn.gates[place].limit, 1U);
-      HandleAtOnce(turn, queue, envelope, handler);
+      Activation activation(*this, envelope);
+      RunHandler(turn, &queue, activation, handler);
       return;
     }
   }
   SetCurrent(nullptr);
-  envelope->stamp = ++last_stamp_;
-  Append(cell().queue(turn.gates, place).newest, envelope);
-  has_mail_ |= bit;
+  envelope->stamp = NextStamp();
+  mail_.Add(cell().queue(turn.gates, place), place, envelope);
 }
 
 }  // namespace understudy::internal

@@ -22,6 +22,10 @@
 #include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
+#include "understudy/actors/internal/turn/actor_unhandled_mail.h"
+#include "understudy/actors/internal/turn/exceptions.h"
+#include "understudy/actors/internal/turn/in_user_code.h"
 
 namespace understudy::internal {
 namespace {
@@ -95,6 +99,19 @@ class Construction final : public MailboxHost {
   absl::Status status_;
 };
 
+// Names the unhandled mailboxes.
+absl::Status UnhandledMailboxesError(ActorCore& core) {
+  std::vector<absl::string_view> names;
+  for (size_t place = 0; place < core.layout().size(); ++place) {
+    if ((core.parts().unhandled_mailboxes() >> place & 1) != 0) names.push_back(core.layout()[place].wire_name);
+  }
+  const Actor& object = *core.object();
+  return absl::FailedPreconditionError(absl::StrCat(
+      DemangledName(typeid(object).name()), " does not handle ", absl::StrJoin(names, ", "),
+      ": expected a clause (On, Refuse or Drop) for each rpc in the behaviors that the constructor and Start build, "
+      "context().HandlesLater, or the rpc's option optional_rpc"));
+}
+
 }  // namespace
 
 // Runs the constructor and begins Start. False when the constructor failed.
@@ -102,16 +119,16 @@ bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
   const bool has_record = !spawn_arguments->record.empty();
-  if (has_record) rare().spawn = std::move(spawn_arguments->record);
+  if (has_record) parts_.spawn() = std::move(spawn_arguments->record);
   if (spawn_arguments->has_failed.has_value()) {
     SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
     InUserCode([&] { spawn_arguments->make = nullptr; });
     return false;
   }
   if (has_record) {
-    const absl::Duration within = spawn_record().options().start_within;
+    const absl::Duration within = parts_.spawn_or_default().options().start_within;
     if (within != absl::InfiniteDuration()) {
-      rare_->spawn.SetStartTimer(system().EndStartAfter(within, cell(), life()));
+      parts_.spawn().SetStartTimer(system().EndStartAfter(within, cell(), life()));
     }
   }
   Construction construction(*this);
@@ -123,7 +140,7 @@ bool ActorCore::Construct() {
     spawn_arguments->make = nullptr;
   });
   actor_ = std::move(made);
-  if (is_fenced()) return false;
+  if (stage_.is_fenced()) return false;
   if (actor_ == nullptr) {
     // The mailboxes are not known, so all early messages become dead letters.
     SetExit(thrown != nullptr ? DescribeException(thrown)
@@ -131,7 +148,7 @@ bool ActorCore::Construct() {
             ExitCause::kOwn);
     return false;
   }
-  start_.Constructed();
+  stage_.Constructed();
   if (const absl::Status& declared = construction.status(); !declared.ok()) {
     const Actor& object = *actor_;
     SetExit(ExitReason::Failed(absl::Status(
@@ -139,18 +156,18 @@ bool ActorCore::Construct() {
             ExitCause::kOwn);
   }
   cell().SetLayout(construction.layout());
-  if (layout().has_expiring_calls()) rare();  // so that each turn ends with ArmExecutor
+  if (layout().has_expiring_calls()) parts_.due();  // made, so that each turn ends with ArmExecutor
   ThisTurn().gates = cell().gates();
   ThisTurn().layout = cell().layout();
-  if (construction.unhandled() != 0) rare().unhandled_mailboxes = construction.unhandled();
-  if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
+  if (construction.unhandled() != 0) parts_.unhandled_mailboxes() = construction.unhandled();
+  if (!stage_.has_exit()) TakeUnhandledMail(*this);  // else it is its next life's
   cell().OpenGates();
-  if (!has_exit()) BeginStart();  // unless the constructor has ended it
+  if (!stage_.has_exit()) BeginStart();  // unless the constructor has ended it
   return true;
 }
 
 void ActorCore::BeginStart() {
-  if (rare_ != nullptr && rare_->spawn.has_names()) {
+  if (!parts_.empty() && parts_.spawn().has_names()) {
     RunStart(absl::nullopt);
     return;
   }
@@ -163,14 +180,14 @@ void ActorCore::BeginStart() {
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     SetCurrent(nullptr);
   }
-  if (is_fenced()) return;
+  if (stage_.is_fenced()) return;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
-  if (has_exit()) return;
+  if (stage_.has_exit()) return;
   if (absl::holds_alternative<Task<StartResult>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
     RunStart(std::move(next));
   } else {
     Decide(*std::move(next));
-    if (rare_ != nullptr) ApplyBecome();
+    if (!parts_.empty()) ApplyBecome();
   }
 }
 
@@ -189,37 +206,6 @@ void ActorCore::RunStart(absl::optional<StartResult> next) {
   RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
 }
 
-// Admits a message that arrived before the mailboxes were known, as if it arrived now.
-void ActorCore::AdmitEarly(Envelope* envelope) {
-  cell().ReleaseEarly();
-  const auto hash = static_cast<uint32_t>(envelope->stamp);
-  const int place = layout().Find(hash);
-  const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
-  if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    LeaveEarly(*this, *envelope);
-    Dispose(*this, envelope, Disposition::kDeadLetter,
-            MakeError(ErrorKind::kNoMailbox,
-                      absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
-    return;
-  }
-  const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
-  if (envelope->has(Envelope::kIsBeside)) {
-    system().remote_room().AddBeside(cell(), life(), static_cast<size_t>(place),
-                                     {.messages = 1, .bytes = static_cast<int64_t>(bytes)});
-  } else if (const absl::Status full = cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes); !full.ok()) {
-    if (declaration->options.overflow == Overflow::kFailActor) {
-      SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
-    }
-    LeaveEarly(*this, *envelope);
-    Dispose(*this, envelope, Disposition::kDeadLetter, full);
-    return;
-  }
-  envelope->clear(Envelope::kIsEarly);
-  envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->call().bytes = bytes;
-  Enqueue(ThisTurn(), envelope);
-}
-
 // The root coroutine of the first activation: takes the names, calls Start, and carries out what Start decided. It runs
 // as user code; its steps that are the kernel's are under KernelCode.
 RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
@@ -234,16 +220,16 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Sta
     begun.emplace(actor_->Start());
   }
   StartResult next = *std::move(begun);
-  while (absl::holds_alternative<Task<StartResult>>(next.choice_) && !has_exit()) {
+  while (absl::holds_alternative<Task<StartResult>>(next.choice_) && !stage_.has_exit()) {
     Task<StartResult> later = std::move(absl::get<Task<StartResult>>(next.choice_));
     next = co_await later;
   }
-  if (has_exit()) co_return;
+  if (stage_.has_exit()) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
-    start_.BecomeProcess();
+    stage_.BecomeProcess();
     co_await body;
-    if (has_exit()) co_return;
+    if (stage_.has_exit()) co_return;
     const KernelCode kernel;
     if (kernel.is_fenced()) co_return;
     FinishStart();
@@ -260,73 +246,41 @@ void ActorCore::Decide(StartResult next) {
     SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
   } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
     DeclineStart();
-  } else if (rare_ != nullptr && rare_->unhandled_mailboxes != 0) {
-    SetExit(ExitReason::Failed(UnhandledMailboxesError()), ExitCause::kOwn);
+  } else if (!parts_.empty() && parts_.unhandled_mailboxes() != 0) {
+    SetExit(ExitReason::Failed(UnhandledMailboxesError(*this)), ExitCause::kOwn);
   } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
-    start_.Open();
+    stage_.Open();
     EnterBehavior(later->behavior.table());
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
-    BecomeStarted();
-    if (rare_ == nullptr || rare_->behaviors.next() == nullptr) EnterBehavior(behavior->table());
+    FinishStart();
+    if (parts_.empty() || parts_.behaviors().next() == nullptr) EnterBehavior(behavior->table());
   }
 }
 
-void ActorCore::NameInClause(int mailbox) {
-  if (!start_.is_starting()) return;
+void NameInClause(ActorCore& core, int mailbox) {
+  if (!core.stage().start().is_starting()) return;
   const KernelCode kernel;
-  if (!kernel.is_fenced() && rare_ != nullptr) rare_->unhandled_mailboxes &= ~(uint64_t{1} << mailbox);
-}
-
-absl::Status ActorCore::UnhandledMailboxesError() {
-  std::vector<absl::string_view> names;
-  for (size_t place = 0; place < layout().size(); ++place) {
-    if ((rare_->unhandled_mailboxes >> place & 1) != 0) names.push_back(layout()[place].wire_name);
-  }
-  const Actor& object = *actor_;
-  return absl::FailedPreconditionError(absl::StrCat(
-      DemangledName(typeid(object).name()), " does not handle ", absl::StrJoin(names, ", "),
-      ": expected a clause (On, Refuse or Drop) for each rpc in the behaviors that the constructor and Start build, "
-      "context().HandlesLater, or the rpc's option optional_rpc"));
-}
-
-void ActorCore::BecomeStarted() {
-  start_.Started();
-  Set(kIsNotRunning, false);
-  cell().SetStarted();
-  // seq_cst: see SetStarted.
-  if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
-  if (rare_ != nullptr) {
-    if (const uint64_t timer = rare_->spawn.TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
-  }
-  TellOutcome(SpawnReport::Kind::kStarted, {});
-}
-
-bool ActorCore::IsStarting() const { return start_.IsUnderWay(is_ending_ ? ending() : nullptr); }
-
-const SpawnRecord& ActorCore::spawn_record() const {
-  static const SpawnRecord* const none = new SpawnRecord;
-  return rare_ == nullptr ? *none : rare_->spawn;
+  if (kernel.is_fenced() || core.parts().empty()) return;
+  core.parts().unhandled_mailboxes() &= ~(uint64_t{1} << mailbox);
 }
 
 void ActorCore::FinishStart() {
-  if (IsStarting()) BecomeStarted();
+  if (!IsStarting()) return;
+  stage_.Started();
+  cell().SetStarted();
+  // seq_cst: see SetStarted.
+  if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
+  if (!parts_.empty()) {
+    if (const uint64_t timer = parts_.spawn().TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
+  }
+  TellOutcome(*this, SpawnReport::Kind::kStarted, {});
 }
 
 void ActorCore::DeclineStart() {
-  if (start_.has_started() || has_exit()) return;
-  start_.Decline();
+  if (stage_.start().has_started() || stage_.has_exit()) return;
+  stage_.Decline();
   SetExit(ExitReason::Normal(), ExitCause::kOwn);
-}
-
-void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (!parent_.TakeOutcome()) return;
-  ActorCell* to = system().CellOf(parent());
-  if (to == nullptr) return;
-  PostOrDrop(
-      *to, system(), parent().life(),
-      MakeEnvelope(EnvelopeKind::kOutcome,
-                   SpawnReport{.child = self(), .id = spawn_record().parents_id(), .kind = kind, .reason = reason}));
 }
 
 }  // namespace understudy::internal

@@ -43,7 +43,7 @@ NameRecord RecordOf(ActorCore& core, absl::string_view name, NameScope scope, Pi
 
 std::vector<MailboxSignature> Signatures(const ActorCore& core) {
   std::vector<MailboxSignature> signatures;
-  if (core.start().is_constructing()) return signatures;
+  if (core.stage().start().is_constructing()) return signatures;
   for (size_t i = 0; i < core.layout().size(); ++i) {
     const MailboxDeclaration& d = core.layout()[i];
     signatures.push_back({.name = std::string(d.wire_name),
@@ -72,7 +72,7 @@ PendingId StartLookup(ActorCore& core, absl::string_view name, absl::Duration ti
     return pending;
   }
   pending.deadline = DeadlineWithin(core, timeout);
-  core.asks().SetDeadline(id, pending.deadline);
+  core.parts().asks().SetDeadline(id, pending.deadline);
   // A change comes back as a reply to this ask: the first one answers it.
   const uint64_t watch = system.registry().Watch(name, [cell = ThisTurn().cell, system = &system, self = core.self(),
                                                         id](absl::string_view, const NameRecord* record) {
@@ -83,7 +83,7 @@ PendingId StartLookup(ActorCore& core, absl::string_view name, absl::Duration ti
             EnvelopeKind::kSignal,
             Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
   });
-  core.asks().LooksUp(id, std::string(name), watch);
+  core.parts().asks().LooksUp(id, std::string(name), watch);
   return pending;
 }
 
@@ -92,7 +92,7 @@ PendingId Publish(ActorCore& core, absl::string_view name, Pid kept_by) {
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
   SystemCore& system = core.system();
-  if (core.start().is_constructing()) {
+  if (core.stage().start().is_constructing()) {
     AnswerAsk(core, id, TooEarlyForNames(name), {});
     return pending;
   }
@@ -105,7 +105,7 @@ PendingId Publish(ActorCore& core, absl::string_view name, Pid kept_by) {
     AnswerAsk(core, id, std::move(taken), {});
     return pending;
   }
-  core.asks().Publishes(id, std::string(name));
+  core.parts().asks().Publishes(id, std::string(name));
   publisher->Publish(record, [cell = ThisTurn().cell, system = &system, self = core.self(),
                               id](absl::Status published) {
     PostOrDrop(
@@ -118,14 +118,14 @@ PendingId Publish(ActorCore& core, absl::string_view name, Pid kept_by) {
 }
 
 absl::Status Register(ActorCore& core, absl::string_view name, Pid kept_by) {
-  if (core.start().is_constructing()) return TooEarlyForNames(name);
+  if (core.stage().start().is_constructing()) return TooEarlyForNames(name);
   core.NoteNames();
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
   return core.system().registry().Insert(RecordOf(core, name, NameScope::kNode, kept_by));
 }
 
 Task<absl::optional<ExitReason>> TakeNames(ActorCore& core) {
-  const SpawnOptions& options = core.spawn_record().options();
+  const SpawnOptions& options = core.parts().spawn_or_default().options();
   const std::string registered_as = options.registered_as;
   const std::string published_as = options.published_as;
   const Pid kept_by = options.names_kept_by;
@@ -157,7 +157,7 @@ void KeepName(ActorCore& core, NameKeep keep) {
 }
 
 void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = core.watches().AddName(std::move(handler));
+  const uint64_t id = core.parts().watches().AddName(std::move(handler));
   const uint64_t registry_id =
       core.system().registry().Watch(name, [cell = ThisTurn().cell, system = &core.system(), self = core.self(), id](
                                                absl::string_view changed, const NameRecord* record) {
@@ -166,7 +166,7 @@ void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageH
                                                                       .name = std::string(changed),
                                                                       .pid = record == nullptr ? Pid() : record->pid}));
       });
-  core.watches().SetRegistryId(id, registry_id);
+  core.parts().watches().SetRegistryId(id, registry_id);
 }
 
 }  // namespace understudy::internal

@@ -37,83 +37,146 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
   return parsed;
 }
 
-}  // namespace
-
-absl::InlinedVector<Envelope**, 2> ActorCore::Rings(size_t place) {
+// The non-empty rings in which messages of mailbox `place` wait, each given by its newest: the postponed messages,
+// then the others.
+absl::InlinedVector<Envelope**, 2> Rings(ActorCore& core, size_t place) {
   absl::InlinedVector<Envelope**, 2> rings;
-  if (rare_ != nullptr) {
-    if (Envelope** const postponed = rare_->postponed.Ring(place); postponed != nullptr) rings.push_back(postponed);
+  if (!core.parts().empty()) {
+    if (Envelope** const postponed = core.parts().postponed().Ring(place); postponed != nullptr)
+      rings.push_back(postponed);
   }
-  if (Envelope*& newest = cell().queue(place).newest; newest != nullptr) rings.push_back(&newest);
+  if (Envelope*& newest = core.cell().queue(place).newest; newest != nullptr) rings.push_back(&newest);
   return rings;
 }
 
+void ExpireWaitingMessages(ActorCore& core, size_t place) {
+  for (Envelope** const newest : Rings(core, place)) {
+    const Envelope* const last = *newest;
+    Envelope* before = *newest;
+    for (bool is_last = false; !is_last;) {
+      Envelope* const envelope = before->next;
+      is_last = envelope == last;
+      absl::Status why;
+      if (!HasExpired(core, *envelope, why)) {
+        if (!core.layout()[place].is_call()) break;  // one time to live: those that came later expire later
+        before = envelope;
+        continue;
+      }
+      TakeOut(core, *newest, envelope, before);
+      Dispose(core, envelope, Disposition::kExpired, why);
+    }
+  }
+}
+
+}  // namespace
+
 // Replaces `envelope`, a message of another node, by one whose bytes have been parsed into a value. If they do not
 // parse, the message leaves its mailbox as dropped, and null is returned.
-Envelope* ActorCore::Parsed(Envelope* envelope) {
+Envelope* Parsed(ActorCore& core, Envelope* envelope) {
   const size_t place = envelope->mailbox;
-  Envelope* parsed = Parse(envelope, *layout()[place].request);
+  Envelope* parsed = Parse(envelope, *core.layout()[place].request);
   if (parsed == nullptr) {
     const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes().size();
-    Leave(envelope);
-    Dispose(
-        *this, envelope, Disposition::kDropped,
-        absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
+    Leave(core, envelope);
+    Dispose(core, envelope, Disposition::kDropped,
+            absl::InvalidArgumentError(
+                absl::StrCat(bytes, " bytes do not parse as ", core.layout()[place].request->name())));
     return nullptr;
   }
   Envelope::Delete(envelope);
   return parsed;
 }
 
-void ActorCore::DropOverflow(size_t place) {
-  const MailboxDeclaration& declaration = layout()[place];
+void AdmitEarly(ActorCore& core, Envelope* envelope) {
+  core.cell().ReleaseEarly();
+  const auto hash = static_cast<uint32_t>(envelope->stamp);
+  const int place = core.layout().Find(hash);
+  const MailboxDeclaration* declaration = place < 0 ? nullptr : &core.layout()[static_cast<size_t>(place)];
+  if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
+    LeaveEarly(core, *envelope);
+    Dispose(core, envelope, Disposition::kDeadLetter,
+            MakeError(ErrorKind::kNoMailbox,
+                      absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
+    return;
+  }
+  const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
+  if (envelope->has(Envelope::kIsBeside)) {
+    core.system().remote_room().AddBeside(core.cell(), core.life(), static_cast<size_t>(place),
+                                          {.messages = 1, .bytes = static_cast<int64_t>(bytes)});
+  } else if (const absl::Status full = core.cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes);
+             !full.ok()) {
+    if (declaration->options.overflow == Overflow::kFailActor) {
+      core.SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
+    }
+    LeaveEarly(core, *envelope);
+    Dispose(core, envelope, Disposition::kDeadLetter, full);
+    return;
+  }
+  envelope->clear(Envelope::kIsEarly);
+  envelope->mailbox = static_cast<uint8_t>(place);
+  envelope->call().bytes = bytes;
+  Enqueue(core, ThisTurn(), envelope);
+}
+
+void TakeOut(ActorCore& core, Envelope*& newest, Envelope* envelope, Envelope* before) {
+  const size_t place = envelope->mailbox;
+  Queue& queue = core.cell().queue(place);
+  if (&newest == &queue.newest) {
+    core.mail().Cut(queue, place, envelope, before);
+  } else {
+    CutOut(newest, envelope, before);
+  }
+  Leave(core, envelope);
+}
+
+void DropOverflow(ActorCore& core, size_t place) {
+  const MailboxDeclaration& declaration = core.layout()[place];
   if (declaration.options.overflow != Overflow::kDropOldest) return;
-  Queue& queue = cell().queue(place);
+  Queue& queue = core.cell().queue(place);
   using AllRings = absl::InlinedVector<Envelope**, 2>;
   const auto overflows = [&](const AllRings& rings) {
     // `accepted` counts the room that other nodes have reserved, though no message waits in it, and does not count the
     // messages that they sent beside the gate: Excess corrects for both.
-    const RoomAmount excess = system().remote_room().Excess(cell(), life(), place);
+    const RoomAmount excess = core.system().remote_room().Excess(core.cell(), core.life(), place);
     const uint32_t counted =
-        cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
+        core.cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
     const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
     // A single message may be larger than the mailbox's bound in bytes.
     if (!declaration.has_bytes() || (rings.size() == 1 && (*rings[0])->next == *rings[0])) return false;
-    const ByteGate& bytes = cell().byte_gate(place);
+    const ByteGate& bytes = core.cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
     return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.capacity_bytes);
   };
-  for (AllRings rings = Rings(place); !rings.empty() && overflows(rings); rings = Rings(place)) {
+  for (AllRings rings = Rings(core, place); !rings.empty() && overflows(rings); rings = Rings(core, place)) {
     Envelope** const ring = *std::min_element(rings.begin(), rings.end(), [](Envelope* const* a, Envelope* const* b) {
       return (*a)->next->stamp < (*b)->next->stamp;
     });
     Envelope* const oldest = (*ring)->next;
-    TakeOut(*ring, oldest, *ring);
-    Dispose(*this, oldest, Disposition::kDropped,
+    TakeOut(core, *ring, oldest, *ring);
+    Dispose(core, oldest, Disposition::kDropped,
             MakeError(ErrorKind::kFull, absl::StrCat("dropped from full mailbox ", declaration.wire_name,
                                                      " to make room for newer messages")));
   }
 }
 
-// A message of another node leaves its mailbox for the first time: what covered it is free. The router is told when
-// senders of this node are (PublishLimits), for one mailbox and node at a time.
-void ActorCore::ReleaseRemote(CurrentTurn& turn, Envelope* envelope) {
+void ReleaseRemote(ActorCore& core, CurrentTurn& turn, Envelope* envelope) {
   if (envelope->has(Envelope::kWasInHand)) return;
   const size_t place = envelope->mailbox;
   const bool is_beside = envelope->has(Envelope::kIsBeside);
   const uint64_t bytes = envelope->call().bytes;
   if (is_beside) {
     envelope->clear(Envelope::kIsBeside);
-    cell().CountBeside(place, bytes);
-    system().remote_room().AddBeside(cell(), life(), place, {.messages = -1, .bytes = -static_cast<int64_t>(bytes)});
+    core.cell().CountBeside(place, bytes);
+    core.system().remote_room().AddBeside(core.cell(), core.life(), place,
+                                          {.messages = -1, .bytes = -static_cast<int64_t>(bytes)});
   }
   const NodePlace node = envelope->sender().place();
   const Admission admission = is_beside ? Admission::kAllowance : Admission::kReserved;
   LeftRemote& left = turn.left_remote;
   if (left.messages != 0 && (left.node != node || left.place != place || left.admission != admission)) {
-    TellReleased(turn);
+    TellReleased(core, turn);
   }
   left.node = node;
   left.place = static_cast<uint8_t>(place);
@@ -122,58 +185,52 @@ void ActorCore::ReleaseRemote(CurrentTurn& turn, Envelope* envelope) {
   left.bytes += static_cast<int64_t>(bytes);
 }
 
-void ActorCore::TellReleased(CurrentTurn& turn) {
+void TellReleased(ActorCore& core, CurrentTurn& turn) {
   const LeftRemote left = std::exchange(turn.left_remote, {});
-  Router* const router = system().router();
+  Router* const router = core.system().router();
   if (left.messages == 0 || router == nullptr) return;
-  const MailboxDeclaration& mailbox = layout()[left.place];
+  const MailboxDeclaration& mailbox = core.layout()[left.place];
   router->Released({.node = left.node,
-                    .receiver = self(),
+                    .receiver = core.self(),
                     .mailbox = mailbox.hash,
                     .admission = left.admission,
                     .amount = {.messages = left.messages, .bytes = mailbox.has_bytes() ? left.bytes : -1}});
 }
 
-// Puts a message that was in hand back into its mailbox, in the order of its stamp, and undoes what Leave counted. If
-// `waits_for_change`, the message waits until the behavior changes.
-void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
+void PutBack(ActorCore& core, Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
-  Queue& queue = cell().queue(place);
+  Queue& queue = core.cell().queue(place);
   envelope->set(Envelope::kWasInHand);
-  if (envelope->stamp == 0) envelope->stamp = ++last_stamp_;  // handed directly to the idle actor, past the queue
+  if (envelope->stamp == 0) envelope->stamp = core.NextStamp();  // handed directly to the idle actor, past the queue
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
-    AddAsOwner(cell().byte_gate(place).limit, 0U - counted);
+    AddAsOwner(core.cell().byte_gate(place).limit, 0U - counted);
   }
   ThisTurn().unpublished |= uint64_t{1} << place;
   if (waits_for_change) {
-    rare().postponed.Add(envelope);
+    core.parts().postponed().Add(envelope);
   } else {
     envelope->next = envelope;
-    Merge(queue.newest, envelope);
-    has_mail_ |= uint64_t{1} << place;
+    core.mail().Return(queue, place, envelope);
   }
-  DropOverflow(place);  // newer messages may have taken this one's room meanwhile
+  DropOverflow(core, place);  // newer messages may have taken this one's room meanwhile
 }
 
-void ActorCore::ReturnPostponed() {
-  rare_->postponed.TakeAll([this](size_t place, Envelope* newest) {
-    Merge(cell().queue(place).newest, newest);
-    has_mail_ |= uint64_t{1} << place;
-  });
+void ReturnPostponed(ActorCore& core) {
+  core.parts().postponed().TakeAll(
+      [&core](size_t place, Envelope* newest) { core.mail().Return(core.cell().queue(place), place, newest); });
 }
 
-// Cancels a call that waits in a mailbox or is in hand. Returns false if there is no such call.
-bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
-  for (size_t i = 0; i < layout().size(); ++i) {
-    if (!layout()[i].is_call()) continue;
-    for (Envelope** const newest : Rings(i)) {
+bool CancelWaiting(ActorCore& core, Pid asker, uint64_t ask) {
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    if (!core.layout()[i].is_call()) continue;
+    for (Envelope** const newest : Rings(core, i)) {
       Envelope* before = *newest;
       do {
         Envelope* const envelope = before->next;
         if (envelope->ask() == ask && envelope->sender() == asker) {
-          TakeOut(*newest, envelope, before);
-          Count(*this, i, DispositionOfCancelled(*this, envelope->call().deadline));
+          TakeOut(core, *newest, envelope, before);
+          Count(core, i, DispositionOfCancelled(core, envelope->call().deadline));
           DestroyLater(envelope);
           return true;
         }
@@ -181,10 +238,10 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       } while (before != *newest);
     }
   }
-  if (rare_ == nullptr) return false;
-  for (const std::unique_ptr<Activation>& activation : rare_->activations.all()) {
+  if (core.parts().empty()) return false;
+  for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
-    CancelAsksFor(*this, *activation);
+    CancelAsksFor(core, *activation);
     if (activation->is_forwarded) continue;  // the call is elsewhere
     activation->Hold().is_cancelled = true;
     return true;
@@ -192,55 +249,30 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   return false;
 }
 
-void ActorCore::CancelCall(Pid asker, uint64_t ask) {
-  // A call that was forwarded may arrive behind its cancel signal: the drain looks for it again at its end.
-  if (!CancelWaiting(asker, ask) && rare_ != nullptr && rare_->passes_calls_on) {
-    rare_->early_cancels.emplace_back(asker, ask);
+void CancelCall(ActorCore& core, Pid asker, uint64_t ask) {
+  // The drain looks for a call that was forwarded again at its end (EarlyCancels).
+  if (CancelWaiting(core, asker, ask) || core.parts().empty()) return;
+  core.parts().early_cancels().Add({.asker = asker, .ask = ask});
+}
+
+void ExpireWaitingMessages(ActorCore& core) {
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    if (core.layout()[i].is_call() || core.layout()[i].has_time_to_live()) ExpireWaitingMessages(core, i);
   }
 }
 
-// Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
-// whose time to live is over leave their mailboxes, whether those are open or closed.
-void ActorCore::ExpireWaitingMessages() {
-  for (size_t i = 0; i < layout().size(); ++i) {
-    if (layout()[i].is_call() || layout()[i].has_time_to_live()) ExpireWaitingMessages(i);
-  }
-}
-
-// Finds when the time to live of a waiting message ends next, although its mailbox is closed: of a call, because its
-// asker is to be told then, and of a tell only while a sender waits for the room that it takes. (No sender waits for
-// room in a mailbox for calls: an ask that finds none is refused.)
-void ActorCore::WatchExpiry() {
-  const bool room_is_awaited = cell().has_blocked_senders();
+void WatchExpiry(ActorCore& core) {
+  const bool room_is_awaited = core.cell().has_blocked_senders();
   MonotonicTime first = MonotonicTime::InfiniteFuture();
-  for (size_t i = 0; i < layout().size(); ++i) {
-    const MailboxDeclaration& declaration = layout()[i];
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    const MailboxDeclaration& declaration = core.layout()[i];
     if (!declaration.has_time_to_live() || !(declaration.is_call() || room_is_awaited)) continue;
-    for (Envelope* const* const newest : Rings(i)) {
+    for (Envelope* const* const newest : Rings(core, i)) {
       const Envelope* const oldest = (*newest)->next;
       first = std::min(first, oldest->call().accepted + declaration.options.time_to_live);
     }
   }
-  if (rare_ != nullptr || !first.is_infinite()) rare().expires_at = first;
-}
-
-void ActorCore::ExpireWaitingMessages(size_t place) {
-  for (Envelope** const newest : Rings(place)) {
-    const Envelope* const last = *newest;
-    Envelope* before = *newest;
-    for (bool is_last = false; !is_last;) {
-      Envelope* const envelope = before->next;
-      is_last = envelope == last;
-      absl::Status why;
-      if (!HasExpired(*this, *envelope, why)) {
-        if (!layout()[place].is_call()) break;  // one time to live: those that came later expire later
-        before = envelope;
-        continue;
-      }
-      TakeOut(*newest, envelope, before);
-      Dispose(*this, envelope, Disposition::kExpired, why);
-    }
-  }
+  if (!core.parts().empty() || !first.is_infinite()) core.parts().due().SetExpiry(first);
 }
 
 }  // namespace understudy::internal

@@ -1,5 +1,6 @@
-// The inline path of each message through its mailbox: how it enters and leaves, and how the room that it frees is
-// published to senders.
+// The functions for an actor's mailboxes in its turn, among them the inline path of each message: how it enters and
+// leaves its mailbox, and how the room that it frees is published to senders. The functions use no other state of the
+// actor than what is public. Owner's turn only, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_QUEUES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_QUEUES_H_
 
@@ -15,73 +16,97 @@
 
 namespace understudy::internal {
 
+// Parses a message of another node, which came as bytes. Null if they do not parse: then it has been disposed of.
+Envelope* Parsed(ActorCore& core, Envelope* envelope);
+// Mailbox `place` may hold more than its bound since a message entered it: if it drops its oldest messages, drops them.
+void DropOverflow(ActorCore& core, size_t place);
+// A message of another node leaves its mailbox for the first time: what covered it is free. The router is told when
+// senders of this node are (PublishLimits), for one mailbox and node at a time.
+void ReleaseRemote(ActorCore& core, CurrentTurn& turn, Envelope* envelope);
+// Tells the router about the messages of another node that have left a mailbox and that `turn.left_remote` counts.
+void TellReleased(ActorCore& core, CurrentTurn& turn);
+
+// Admits a message that arrived before the mailboxes were known, as if it arrived now.
+void AdmitEarly(ActorCore& core, Envelope* envelope);
+// Takes `envelope` out of the ring of `newest`, which is the ring of its mailbox's queue or one of the postponed
+// messages. `before` precedes it there.
+void TakeOut(ActorCore& core, Envelope*& newest, Envelope* envelope, Envelope* before);
+// Puts a message that was in hand back into its mailbox, in the order of its stamp, and undoes what Leave counted. If
+// `waits_for_change`, the message waits until the behavior changes.
+void PutBack(ActorCore& core, Envelope* envelope, bool waits_for_change);
+// The behavior has changed: the postponed messages wait in their mailboxes again.
+void ReturnPostponed(ActorCore& core);
+
+// False also when all that were postponed have left since.
+inline bool HasPostponed(ActorCore& core) { return !core.parts().empty() && !core.parts().postponed().empty(); }
+
+// Cancels a call that waits in a mailbox or is in hand. Returns false if there is no such call.
+bool CancelWaiting(ActorCore& core, Pid asker, uint64_t ask);
+// The asker of a call has cancelled it. Cancels the call, which may wait in a mailbox or be in hand, or arrive later.
+void CancelCall(ActorCore& core, Pid asker, uint64_t ask);
+
+// Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
+// whose time to live is over leave their mailboxes, whether those are open or closed.
+void ExpireWaitingMessages(ActorCore& core);
+// Finds when the time to live of a waiting message ends next, although its mailbox is closed: of a call, because its
+// asker is to be told then, and of a tell only while a sender waits for the room that it takes. (No sender waits for
+// room in a mailbox for calls: an ask that finds none is refused.)
+void WatchExpiry(ActorCore& core);
+
 // Appends a message, which the mailbox's gate has accepted, to its mailbox. One of another node is parsed first.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& turn, Envelope* envelope) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Enqueue(ActorCore& core, const CurrentTurn& turn, Envelope* envelope) {
   if (ABSL_PREDICT_FALSE(envelope->type == &TypeOf<WireBytes>())) {
-    envelope = Parsed(envelope);
+    envelope = Parsed(core, envelope);
     if (envelope == nullptr) return;
   }
   const size_t place = envelope->mailbox;
-  envelope->stamp = ++last_stamp_;
-  Append(cell().queue(turn.gates, place).newest, envelope);
-  has_mail_ |= uint64_t{1} << place;
-  if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(place);
+  envelope->stamp = core.NextStamp();
+  core.mail().Add(core.cell().queue(turn.gates, place), place, envelope);
+  if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(core, place);
 }
 
 // Counts a message as having left its mailbox, and its bytes and the credit of the node that it came from as free. The
 // gate's `limit` shares a cache line with what senders write, so it is not stored for each message but for every so
 // many (`publishing.mask`); between these, turn.unpublished notes the mailbox, and PublishLimits stores its limit.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Queue& queue, size_t place,
-                                                          Envelope* envelope) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Leave(ActorCore& core, CurrentTurn& turn, Queue& queue, size_t place,
+                                               Envelope* envelope) {
   const uint64_t sender = envelope->sender_life;
   if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(turn.self.life())) && sender != 0) {
-    ReleaseRemote(turn, envelope);
+    ReleaseRemote(core, turn, envelope);
   }
   const uint32_t left = AddAsOwner(queue.left, 1U);
   const MailboxLayout::Publishing publishing = turn.layout->publishing(place);
   if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
     turn.gates[place].limit.store(left + publishing.room, std::memory_order_relaxed);
-    if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(turn);
+    if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(core, turn);
   } else {
     turn.unpublished |= uint64_t{1} << place;
   }
   if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kHasCallPart) && envelope->call().bytes != 0)) {
-    AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
+    AddAsOwner(core.cell().byte_gate(place).limit, envelope->call().bytes);
   }
 }
 
 // Stores the limits of the gates whose mailboxes messages have left since their limit was stored last.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& turn) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PublishLimits(ActorCore& core, CurrentTurn& turn) {
   for (uint64_t places = turn.unpublished; places != 0; places &= places - 1) {
     const auto place = static_cast<size_t>(std::countr_zero(places));
-    const uint32_t left = cell().queue(turn.gates, place).left.load(std::memory_order_relaxed);
+    const uint32_t left = core.cell().queue(turn.gates, place).left.load(std::memory_order_relaxed);
     turn.gates[place].limit.store(left + turn.layout->room(place), std::memory_order_relaxed);
   }
   turn.unpublished = 0;
-  if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(turn);
+  if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(core, turn);
 }
 
 // Takes `envelope` out of the ring of `queue`, the queue of mailbox `place`. `before` precedes it in that ring.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, Queue& queue, size_t place,
-                                                            Envelope* envelope, Envelope* before) {
-  if (envelope == before) has_mail_ &= ~(uint64_t{1} << place);
-  CutOut(queue.newest, envelope, before);
-  Leave(turn, queue, place, envelope);
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void TakeOut(ActorCore& core, CurrentTurn& turn, Queue& queue, size_t place,
+                                                 Envelope* envelope, Envelope* before) {
+  core.mail().Cut(queue, place, envelope, before);
+  Leave(core, turn, queue, place, envelope);
 }
 
-inline void ActorCore::Leave(Envelope* envelope) {
-  Leave(ThisTurn(), cell().queue(envelope->mailbox), envelope->mailbox, envelope);
-}
-inline void ActorCore::TakeOut(Envelope*& newest, Envelope* envelope, Envelope* before) {
-  CutOut(newest, envelope, before);
-  if (cell().queue(envelope->mailbox).newest == nullptr) has_mail_ &= ~(uint64_t{1} << envelope->mailbox);
-  Leave(envelope);
-}
-
-// True if the oldest message in an open mailbox is what to handle next: the actor runs and does not end, its behavior
-// has one rank and neither guards nor predicates, and there are no events, handlers to resume or Receives.
-inline bool ActorCore::HandlesOldest() const {
-  return obstacles_ == 0 && (ABSL_PREDICT_TRUE(rare_ == nullptr) || IsQuiet());
+inline void Leave(ActorCore& core, Envelope* envelope) {
+  Leave(core, ThisTurn(), core.cell().queue(envelope->mailbox), envelope->mailbox, envelope);
 }
 
 }  // namespace understudy::internal

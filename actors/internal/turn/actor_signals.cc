@@ -10,10 +10,19 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_streams.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+
+bool AddEvent(ActorCore& core, Event event) {
+  event.stamp = core.NextStamp();
+  if (core.parts().events().Add(std::move(event))) return true;
+  core.system().CountMergedExit();
+  return false;
+}
+
 namespace {
 
 ExitReason TooManyLinks() {
@@ -22,37 +31,37 @@ ExitReason TooManyLinks() {
 }
 
 bool HasRoomForLink(ActorCore& core, Pid peer) {
-  return core.links().link_count() < limits::kLinksPerActorMax || core.links().IsLinked(peer);
+  return core.parts().links().link_count() < limits::kLinksPerActorMax || core.parts().links().IsLinked(peer);
 }
 
 // A peer's exit came along a link. Returns false if the link had ended.
 bool EndsLink(ActorCore& core, Pid peer) {
-  const bool is_tie = core.parent_tie().TakeTiedExit(peer);
-  return core.links().OnLinkExit(peer) || is_tie;
+  const bool is_tie = core.parts().parent_tie().TakeTiedExit(peer);
+  return core.parts().links().OnLinkExit(peer) || is_tie;
 }
 
 // If there is no room for the link, it ends at once: the peer gets an exit, as if this actor had failed.
 void OnLinkSignal(ActorCore& core, const Signal& signal) {
-  if (!core.is_ending() && !HasRoomForLink(core, signal.from)) {
+  if (!core.stage().is_ending() && !HasRoomForLink(core, signal.from)) {
     core.system().Post(
         {.kind = SignalKind::kExit, .from = core.self(), .to = signal.from, .is_link = true, .reason = TooManyLinks()});
     return;
   }
-  core.links().OnLink(signal.from);
+  core.parts().links().OnLink(signal.from);
 }
 
 void OnExitSignal(ActorCore& core, const Signal& signal) {
-  ParentTie& parent = core.parent_tie();
+  ParentTie& parent = core.parts().parent_tie();
   const bool was_tied = parent.is_tied();
   if (signal.is_link && !EndsLink(core, signal.from)) return;
   const bool from_parent = parent.IsParentsExit(signal.from, signal.is_link);
   const bool is_own = signal.from == core.self();
-  const Exits::Effect effect = core.known_exits().EffectOf(signal.reason, is_own);
+  const Exits::Effect effect = core.parts().exits_or_default().EffectOf(signal.reason, is_own);
   if (effect == Exits::Effect::kEndsActor) {
     core.SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
     // Noted although the actor ends now: if its OnExit does not return and it has to be killed, that kill counts as
     // overdue.
-    if (from_parent) core.exits().NoteParentsExit();
+    if (from_parent) core.parts().exits().NoteParentsExit();
   }
   if (effect != Exits::Effect::kIsEvent) return;
   Event event{
@@ -62,46 +71,47 @@ void OnExitSignal(ActorCore& core, const Signal& signal) {
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
-  if (!core.AddEvent(std::move(event))) return;
+  if (!AddEvent(core, std::move(event))) return;
   if (!from_parent) return;
-  Exits& exits = core.exits();
+  Exits& exits = core.parts().exits();
   exits.NoteParentsExit();
-  const absl::Duration within = core.spawn_record().options().shutdown_within;
+  const absl::Duration within = core.parts().spawn_or_default().options().shutdown_within;
   if (exits.parents_timer() == 0 && within != absl::InfiniteDuration()) {
     exits.SetParentsTimer(core.system().KillAfter(within, *ThisTurn().cell, core.self().life()));
   }
 }
 
 void OnDemonitor(ActorCore& core, const Signal& signal) {
-  if (core.parent_tie().OnDemonitor(signal.from, signal.id, core.spawn_record().parents_id())) return;
-  core.links().OnDemonitor(signal.from, signal.id);
+  if (core.parts().parent_tie().OnDemonitor(signal.from, signal.id, core.parts().spawn_or_default().parents_id()))
+    return;
+  core.parts().links().OnDemonitor(signal.from, signal.id);
 }
 
 void OnDownSignal(ActorCore& core, Signal signal) {
   // If something is left of the target's life, Defer keeps the Down and sends it again when the target is gone.
-  if (LinkTable::IsUntilGone(signal.id) && core.links().IsMonitoring(signal.id) &&
+  if (LinkTable::IsUntilGone(signal.id) && core.parts().links().IsMonitoring(signal.id) &&
       core.system().lingering_lives().Defer(signal)) {
     return;
   }
-  Watches* const watches = core.known_watches();
+  Watches* const watches = core.parts().known_watches();
   if (watches == nullptr) return;
-  absl::optional<std::shared_ptr<MessageHandler>> handler = watches->TakeDown(signal.id, core.links());
+  absl::optional<std::shared_ptr<MessageHandler>> handler = watches->TakeDown(signal.id, core.parts().links());
   if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
   if (signal.payload.is_typed()) down.unhandled_mail = std::move(signal.payload.As<UnhandledMail>());
-  core.AddEvent({.kind = Event::Kind::kDown,
-                 .id = signal.id,
-                 .peer = signal.from,
-                 .payload = Payload::Of(std::move(down)),
-                 .handler = *std::move(handler)});
+  AddEvent(core, {.kind = Event::Kind::kDown,
+                  .id = signal.id,
+                  .peer = signal.from,
+                  .payload = Payload::Of(std::move(down)),
+                  .handler = *std::move(handler)});
 }
 
 void OnRequestStop(ActorCore& core, const Signal& signal) {
-  core.AddEvent({.kind = Event::Kind::kStopRequest,
-                 .is_sent = true,
-                 .peer = signal.from,
-                 .reason = signal.reason,
-                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
+  AddEvent(core, {.kind = Event::Kind::kStopRequest,
+                  .is_sent = true,
+                  .peer = signal.from,
+                  .reason = signal.reason,
+                  .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
 }
 
 // Sends this actor what a child whose start fails tells its parent. The caller destroys what the options and the
@@ -128,9 +138,9 @@ void TellOfRefusedSpawn(ActorCore& core, Pid pid, SpawnLink link, const SpawnNot
 }
 
 uint64_t BeginMonitor(ActorCore& core, uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
-  core.links().Monitor(id, target);
-  core.watches().AddMonitor(id, std::move(handler));
-  if (core.links().monitor_count() > limits::kMonitorsPerActorMax) {
+  core.parts().links().Monitor(id, target);
+  core.parts().watches().AddMonitor(id, std::move(handler));
+  if (core.parts().links().monitor_count() > limits::kMonitorsPerActorMax) {
     core.system().Post(Signal{
         .kind = SignalKind::kDown,
         .from = target,
@@ -138,7 +148,7 @@ uint64_t BeginMonitor(ActorCore& core, uint64_t id, Pid target, std::shared_ptr<
         .id = id,
         .reason = ExitReason::Failed(MakeError(
             ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
-  } else if (!core.is_ending()) {
+  } else if (!core.stage().is_ending()) {
     core.system().Post({.kind = SignalKind::kMonitor, .from = core.self(), .to = target, .id = id});
   }
   return id;
@@ -152,21 +162,21 @@ void Act(ActorCore& core, Signal signal) {
       OnExitSignal(core, signal);
       return;
     case SignalKind::kKill:
-      if (!core.has_exit() && core.known_exits().is_told_to_end()) core.system().CountOverdueEnd();
+      if (!core.stage().has_exit() && core.parts().exits_or_default().is_told_to_end()) core.system().CountOverdueEnd();
       core.SetExit(ExitReason::Killed(), ExitCause::kKill);
       return;
     case SignalKind::kLink:
       OnLinkSignal(core, signal);
       return;
     case SignalKind::kUnlink:
-      core.links().OnUnlink(signal.from);
+      core.parts().links().OnUnlink(signal.from);
       core.system().Post({.kind = SignalKind::kUnlinkAck, .from = core.self(), .to = signal.from, .id = signal.id});
       return;
     case SignalKind::kUnlinkAck:
-      core.links().OnUnlinkAck(signal.from, signal.id);
+      core.parts().links().OnUnlinkAck(signal.from, signal.id);
       return;
     case SignalKind::kMonitor:
-      core.links().OnMonitor(signal.from, signal.id);
+      core.parts().links().OnMonitor(signal.from, signal.id);
       return;
     case SignalKind::kDemonitor:
       OnDemonitor(core, signal);
@@ -178,7 +188,7 @@ void Act(ActorCore& core, Signal signal) {
       OnRequestStop(core, signal);
       return;
     case SignalKind::kCancel:
-      core.CancelCall(signal.from, signal.id);
+      CancelCall(core, signal.from, signal.id);
       if (IsStreamAsk(signal.id)) OnStreamCancel(core, signal);
       return;
     case SignalKind::kReply:
@@ -205,15 +215,15 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
       Act(core, std::move(signal));
       break;
     case SignalKind::kExit:
-      if (core.is_fenced() && signal.from == core.parent()) core.exits().NoteParentsExit();
+      if (core.stage().is_fenced() && signal.from == core.parts().parent()) core.parts().exits().NoteParentsExit();
       if (signal.is_link) (void)EndsLink(core, signal.from);
       break;
     case SignalKind::kKill:
-      if (core.is_fenced() && core.known_exits().is_told_to_end()) core.system().CountOverdueEnd();
+      if (core.stage().is_fenced() && core.parts().exits_or_default().is_told_to_end()) core.system().CountOverdueEnd();
       break;
     case SignalKind::kDown:
-      if (Watches* const watches = core.known_watches(); watches != nullptr) {
-        (void)watches->TakeDown(signal.id, core.links());
+      if (Watches* const watches = core.parts().known_watches(); watches != nullptr) {
+        (void)watches->TakeDown(signal.id, core.parts().links());
       }
       break;
     case SignalKind::kReply:
@@ -225,15 +235,26 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
   }
 }
 
+void TellOutcome(ActorCore& core, SpawnReport::Kind kind, const ExitReason& reason) {
+  if (!core.parts().parent_tie().TakeOutcome()) return;
+  ActorCell* to = core.system().CellOf(core.parts().parent());
+  if (to == nullptr) return;
+  PostOrDrop(*to, core.system(), core.parts().parent().life(),
+             MakeEnvelope(EnvelopeKind::kOutcome, SpawnReport{.child = core.self(),
+                                                              .id = core.parts().spawn_or_default().parents_id(),
+                                                              .kind = kind,
+                                                              .reason = reason}));
+}
+
 void OnOutcome(ActorCore& core, SpawnReport report) {
-  absl::optional<std::shared_ptr<MessageHandler>> handler = core.watches().TakeOutcome(report.id);
+  absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().TakeOutcome(report.id);
   if (!handler.has_value()) return;
-  core.AddEvent({.kind = Event::Kind::kOutcome,
-                 .peer = report.child,
-                 .payload = Payload::Of(SpawnOutcome{.pid = report.child,
-                                                     .kind = static_cast<SpawnOutcome::Kind>(report.kind),
-                                                     .reason = std::move(report.reason)}),
-                 .handler = *std::move(handler)});
+  AddEvent(core, {.kind = Event::Kind::kOutcome,
+                  .peer = report.child,
+                  .payload = Payload::Of(SpawnOutcome{.pid = report.child,
+                                                      .kind = static_cast<SpawnOutcome::Kind>(report.kind),
+                                                      .reason = std::move(report.reason)}),
+                  .handler = *std::move(handler)});
 }
 
 Pid SpawnChild(ActorCore& core, SpawnOptions&& options, MakeActor&& make) {
@@ -245,20 +266,20 @@ Pid SpawnChild(ActorCore& core, SpawnOptions&& options, MakeActor&& make) {
   UNDERSTUDY_CHECK(!child.is_tied || child.down != nullptr,
                    "SpawnLink::kOneWay without OnDown: nobody would be told of the actor's end");
   SpawnNotifications notifications{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
-  if (notifications.tells_outcome || notifications.tells_down) notifications.id = core.links().NewId();
-  const bool is_refused = link == SpawnLink::kLinked && core.links().link_count() >= limits::kLinksPerActorMax;
+  if (notifications.tells_outcome || notifications.tells_down) notifications.id = core.parts().links().NewId();
+  const bool is_refused = link == SpawnLink::kLinked && core.parts().links().link_count() >= limits::kLinksPerActorMax;
   absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
   // While the system stops, a child that outlives its spawner would never be told to end, so it fails at once.
-  const bool is_left_over = link == SpawnLink::kUnlinked || core.is_ending() || core.has_exit();
+  const bool is_left_over = link == SpawnLink::kUnlinked || core.stage().is_ending() || core.stage().has_exit();
   if (is_left_over && system.is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   const bool is_full = system.is_full();
   const Pid pid = is_full ? system.NewRefusedPid()
                           : ActorCore::Spawn(system, core.self(), std::move(options), std::move(make), notifications,
                                              std::move(has_failed));
   child.pid = pid;
-  if (link == SpawnLink::kLinked) core.links().OnLink(pid);  // if it is refused, until its end is told
-  if (notifications.id != 0) core.watches().AddChild(notifications.id, std::move(child));
+  if (link == SpawnLink::kLinked) core.parts().links().OnLink(pid);  // if it is refused, until its end is told
+  if (notifications.id != 0) core.parts().watches().AddChild(notifications.id, std::move(child));
   if (is_full) TellOfRefusedSpawn(core, pid, link, notifications, options);
   return pid;
 }
@@ -266,35 +287,36 @@ Pid SpawnChild(ActorCore& core, SpawnOptions&& options, MakeActor&& make) {
 void Link(ActorCore& core, Pid peer) {
   if (peer == core.self()) return;
   if (!HasRoomForLink(core, peer)) {
-    (void)core.links().Link(peer);  // until its end is told
+    (void)core.parts().links().Link(peer);  // until its end is told
     core.system().Post(
         Signal{.kind = SignalKind::kExit, .from = peer, .to = core.self(), .is_link = true, .reason = TooManyLinks()});
     return;
   }
-  if (core.links().Link(peer)) core.system().Post({.kind = SignalKind::kLink, .from = core.self(), .to = peer});
+  if (core.parts().links().Link(peer)) core.system().Post({.kind = SignalKind::kLink, .from = core.self(), .to = peer});
 }
 
 void Unlink(ActorCore& core, Pid peer) {
-  if (core.events().RemoveExitsOfLink(peer)) core.system().executor().Cancel(core.exits().TakeParentsTimer());
-  const uint64_t id = core.links().Unlink(peer);
+  if (core.parts().events().RemoveExitsOfLink(peer))
+    core.system().executor().Cancel(core.parts().exits().TakeParentsTimer());
+  const uint64_t id = core.parts().links().Unlink(peer);
   if (id != 0) core.system().Post({.kind = SignalKind::kUnlink, .from = core.self(), .to = peer, .id = id});
 }
 
 uint64_t Monitor(ActorCore& core, Pid target, std::shared_ptr<MessageHandler> handler) {
-  return BeginMonitor(core, core.links().NewId(), target, std::move(handler));
+  return BeginMonitor(core, core.parts().links().NewId(), target, std::move(handler));
 }
 
 uint64_t MonitorUntilGone(ActorCore& core, Pid target, std::shared_ptr<MessageHandler> handler) {
-  LinkTable& links = core.links();
+  LinkTable& links = core.parts().links();
   const bool is_full = links.monitor_count() >= limits::kMonitorsPerActorMax;  // which is told at once
   return BeginMonitor(core, is_full ? links.NewId() : links.NewIdUntilGone(), target, std::move(handler));
 }
 
 void Demonitor(ActorCore& core, uint64_t id) {
-  core.events().RemoveDowns(id);
-  core.watches().RemoveMonitor(id);
-  if (!core.links().IsMonitoring(id)) return;
-  TellOfDemonitor(core, id, core.links().Demonitor(id));
+  core.parts().events().RemoveDowns(id);
+  core.parts().watches().RemoveMonitor(id);
+  if (!core.parts().links().IsMonitoring(id)) return;
+  TellOfDemonitor(core, id, core.parts().links().Demonitor(id));
 }
 
 void TellOfDemonitor(ActorCore& core, uint64_t id, Pid target) {

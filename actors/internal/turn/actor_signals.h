@@ -10,6 +10,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/turn/event_queue.h"
 #include "understudy/actors/internal/turn/message_handler.h"
 #include "understudy/actors/internal/turn/watches.h"
 #include "understudy/actors/pid.h"
@@ -19,11 +20,16 @@ namespace understudy::internal {
 
 class ActorCore;
 
+// Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
+bool AddEvent(ActorCore& core, Event event);
+
 // A signal came.
 void Act(ActorCore& core, Signal signal);
 // A signal came that was not acted on before the end of the life. Acts on it if it still matters: if it changes who is
 // told of the end, or must be answered or counted.
 void ActAfterEnd(ActorCore& core, Signal& signal);
+// The start of this actor has an outcome: tells the parent, if it asked for that.
+void TellOutcome(ActorCore& core, SpawnReport::Kind kind, const ExitReason& reason);
 // The start of a child has an outcome.
 void OnOutcome(ActorCore& core, SpawnReport report);
 

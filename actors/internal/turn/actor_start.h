@@ -1,5 +1,6 @@
 // StartProgress: how far the start of one actor has come. SpawnRecord: what the spawn left for the actor's start and
 // end: its options, the parent's id, the mail of its predecessor, and the timer of the start's time limit.
+// SpawnArguments: what the first turn needs, and only that.
 //
 // Plain state machines: no clock, no executor, no user code. Owner's turn only, except that another thread may ask a
 // StartProgress while it holds the actor's thread in user code.
@@ -11,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/types/optional.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/unhandled_mail.h"
@@ -60,8 +62,8 @@ class SpawnRecord {
  public:
   // The record of a spawn that left nothing.
   SpawnRecord() = default;
-  // The record of a spawn with `options`, whose parent knows the actor as `parents_id` (SpawnNotifications::id). Takes
-  // what the actor needs; the handlers in the options are the parent's.
+  // The constructor takes from `options` what the actor needs; the handlers in them are the parent's. The parent knows
+  // the actor as `parents_id` (SpawnNotifications::id).
   SpawnRecord(SpawnOptions&& options, uint64_t parents_id);
 
   // True if the spawn left nothing, so that the record need not be kept.
@@ -89,6 +91,13 @@ class SpawnRecord {
   uint64_t parents_id_ = 0;
   UnhandledMail inherited_;
   uint64_t start_timer_ = 0;
+};
+
+// The arguments that Spawn stores for the actor's first turn, which constructs the actor.
+struct SpawnArguments {
+  MakeActor make;
+  SpawnRecord record;
+  absl::optional<ExitReason> has_failed;  // if set, the actor ends with this reason and is not constructed
 };
 
 }  // namespace understudy::internal

@@ -25,7 +25,7 @@ namespace {
 
 // Null if there is none.
 IncomingStream* FindIncoming(ActorCore& core, uint64_t ask) {
-  AskTable* const asks = core.known_asks();
+  AskTable* const asks = core.parts().known_asks();
   StreamTable* const streams = asks == nullptr ? nullptr : asks->known_streams();
   IncomingStream* const stream = streams == nullptr ? nullptr : streams->FindIncoming(ask);
   // A Next whose deadline has passed, or that was cancelled, waits no longer.
@@ -34,7 +34,7 @@ IncomingStream* FindIncoming(ActorCore& core, uint64_t ask) {
 }
 
 OutgoingStream* FindOutgoing(ActorCore& core, Pid asker, uint64_t ask) {
-  AskTable* const asks = core.known_asks();
+  AskTable* const asks = core.parts().known_asks();
   StreamTable* const streams = asks == nullptr ? nullptr : asks->known_streams();
   OutgoingStream* const stream = streams == nullptr ? nullptr : streams->FindOutgoing({asker, ask});
   if (stream != nullptr && stream->wait() != 0 && IsAnswered(core, stream->wait())) stream->StopWaiting();
@@ -46,7 +46,7 @@ void ReturnCredit(ActorCore& core, uint64_t ask, IncomingStream& stream) {
   if (items == 0) return;
   core.system().Post({.kind = SignalKind::kStreamCredit,
                       .from = core.self(),
-                      .to = core.asks().CalleeOf(ask),
+                      .to = core.parts().asks().CalleeOf(ask),
                       .id = ask,
                       .payload = Payload::Of(StreamCredit{.items = items})});
 }
@@ -99,19 +99,19 @@ void RemoveOutgoing(ActorCore& core, Pid asker, uint64_t ask) {
   if (stream == nullptr) return;
   const absl::Status why = MakeError(ErrorKind::kCancelled, "the stream was finished while a Write waited");
   const uint64_t wait = stream->Close(why);
-  if (wait != 0 && !core.is_ending()) AnswerAsk(core, wait, why, {});
-  for (Payload& kept : core.asks().streams().RemoveOutgoing({asker, ask})) DestroyLater(std::move(kept));
+  if (wait != 0 && !core.stage().is_ending()) AnswerAsk(core, wait, why, {});
+  for (Payload& kept : core.parts().asks().streams().RemoveOutgoing({asker, ask})) DestroyLater(std::move(kept));
 }
 
 }  // namespace
 
 absl::Status WhyStreamIsCancelled(const ActorCore& core) {
-  if (!core.is_ending()) return absl::OkStatus();
+  if (!core.stage().is_ending()) return absl::OkStatus();
   return AskerExitedError(core.self().ToString(), *core.ending());
 }
 
 void OnStreamEnd(ActorCore& core, uint64_t id) {
-  absl::optional<Answer> answer = core.asks().Take(id);
+  absl::optional<Answer> answer = core.parts().asks().Take(id);
   IncomingStream* const stream = FindIncoming(core, id);
   if (!answer.has_value()) return;
   if (stream != nullptr) {
@@ -204,8 +204,8 @@ void StreamBase::Close() {
   IncomingStream* const stream = FindIncoming(*core, ask.id);
   if (stream == nullptr) return;
   const uint64_t next = stream->next();
-  for (Payload& item : core->asks().streams().RemoveIncoming(ask.id)) DestroyLater(std::move(item));
-  if (core->is_ending()) return;  // EndAsks cancels it, with the reason
+  for (Payload& item : core->parts().asks().streams().RemoveIncoming(ask.id)) DestroyLater(std::move(item));
+  if (core->stage().is_ending()) return;  // EndAsks cancels it, with the reason
   CancelAsk(*core, ask.id);
   if (next != 0) AnswerAsk(*core, next, MakeError(ErrorKind::kCancelled, "the Stream was destroyed"), {});
 }
@@ -219,7 +219,7 @@ void StreamBase::CheckMove() {
 
 StreamWriterBase::StreamWriterBase(Activation& activation) : ReplierBase(activation) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) activation.core().asks().streams().AddOutgoing({asker(), ask()});
+  if (!kernel.is_fenced()) activation.core().parts().asks().streams().AddOutgoing({asker(), ask()});
 }
 
 bool StreamWriterBase::is_cancelled() const {

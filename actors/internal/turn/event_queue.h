@@ -37,7 +37,7 @@ struct Event {
   Pid peer;
   ExitReason reason;  // for events that end the actor when it has no handler for them
   Payload payload;
-  std::shared_ptr<MessageHandler> handler;  // null for exits and requests to stop: see ActorCore::HandlerOf
+  std::shared_ptr<MessageHandler> handler;  // null for exits and requests to stop: see HandlerOf in actor_choice.h
 };
 
 class EventQueue {
