@@ -12,7 +12,7 @@ namespace understudy::savina {
 namespace {
 
 constexpr int kProducers = 40;
-constexpr int kConsumers = 40;
+constexpr int kConsumers = kProducers;  // so that each takes as many as one of those puts
 constexpr size_t kItemsMax = 50;
 
 struct Take {};
@@ -74,28 +74,28 @@ class Producer final : public Actor {
   const int64_t items_;
 };
 
-// Takes until it ends with the program, to which it is linked.
 class Consumer final : public Actor {
  public:
-  explicit Consumer(Ref<Buffer> buffer) : buffer_(buffer) {}
+  Consumer(Ref<Buffer> buffer, int64_t items) : buffer_(buffer), items_(items) {}
   StartResult Start() override { return Consume(); }
 
  private:
   Task<> Consume() {
-    for (bool goes_on = true; goes_on;) {
+    for (int64_t i = 0; i < items_; ++i) {
       auto asked = buffer_[&Buffer::take].Ask(Take(), kPatience);
       absl::StatusOr<int64_t> item = co_await asked;
-      goes_on = item.ok();
+      if (!item.ok()) co_return;
     }
   }
 
   const Ref<Buffer> buffer_;
+  const int64_t items_;
 };
 
 StartResult Buffer::Start() {
   const Ref<Buffer> self(context().Self());
   for (int i = 0; i < kProducers; ++i) context().Spawn<Producer>(self, items_of_each_);
-  for (int i = 0; i < kConsumers; ++i) context().Spawn<Consumer>(self);
+  for (int i = 0; i < kConsumers; ++i) context().Spawn<Consumer>(self, items_of_each_);
   return buffering_;
 }
 
