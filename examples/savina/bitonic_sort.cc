@@ -4,8 +4,8 @@
 // Oracle: as many numbers as before, in order, with the same sum.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "understudy/examples/savina/programs.h"
+#include "understudy/examples/savina/sorting.h"
 
 namespace understudy::savina {
 namespace {
@@ -45,55 +45,27 @@ class Column final : public Actor {
   Behavior comparing_{"comparing", On(number, &Column::Take)};
 };
 
-// Both ends of the network.
-class BitonicSort final : public Program {
+class BitonicSort final : public SortingProgram {
  public:
-  Mailbox<"begin", Channel<int64_t>> begin{this};
-  Mailbox<"sorted", int64_t> sorted{this};
+  explicit BitonicSort(int64_t numbers) : SortingProgram(PowerOfTwo(numbers)) {}
 
-  explicit BitonicSort(int64_t numbers) {
-    while (count_ < static_cast<size_t>(numbers)) count_ *= 2;
+ private:
+  // The smallest one that is at least `numbers`.
+  static int64_t PowerOfTwo(int64_t numbers) {
+    int64_t power = 1;
+    while (power < numbers) power *= 2;
+    return power;
   }
 
-  StartResult Start() override {
-    Channel<int64_t> next = context().ChannelTo(sorted);
-    for (size_t run = count_; run > 1; run /= 2) {
+  Channel<int64_t> SpawnPipeline(Channel<int64_t> last) override {
+    Channel<int64_t> next = last;
+    for (size_t run = static_cast<size_t>(numbers()); run > 1; run /= 2) {
       for (size_t distance = 1; distance < run; distance *= 2) {
         next = context().Spawn<Column>(run, distance, next)[&Column::number];
       }
     }
-    context().Tell(begin, next);
-    return working_;
+    return next;
   }
-
- private:
-  Task<absl::Status> Feed(Channel<int64_t> first) {
-    for (size_t i = 0; i < count_; ++i) {
-      const int64_t number = random_.Next();
-      sum_left_ += number;
-      auto sending = first.SendWhenRoom(number, kPatience);
-      absl::Status sent = co_await sending;
-      if (!sent.ok()) co_return Fail(sent);
-    }
-    co_return absl::OkStatus();
-  }
-  Behavior Take(int64_t number) {
-    if (number < last_) return Done(absl::InternalError(absl::StrCat(number, " came after ", last_)));
-    last_ = number;
-    sum_left_ -= number;
-    sum_ += number;
-    if (++taken_ < count_) return working_;
-    return Done(Checked(absl::StrCat(taken_, " numbers in order, sum ", sum_), sum_left_ == 0));
-  }
-
-  size_t count_ = 1;  // a power of two
-  Random random_{2048};
-  int64_t sum_left_ = 0;
-  size_t taken_ = 0;
-  int64_t last_ = 0;
-  int64_t sum_ = 0;
-  // Numbers come while Feed still waits for room.
-  Behavior working_{"working", On(begin, &BitonicSort::Feed).Interleaved(), On(sorted, &BitonicSort::Take)};
 };
 
 }  // namespace

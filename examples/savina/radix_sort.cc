@@ -2,8 +2,8 @@
 // whose bit is 0, and keeps those whose bit is 1 until all numbers have come. A stage waits
 // for room in the next one's mailbox, so a slow stage slows those before it.
 // Oracle: the numbers arrive in order, and have the right sum.
-#include "absl/strings/str_cat.h"
 #include "understudy/examples/savina/programs.h"
+#include "understudy/examples/savina/sorting.h"
 
 namespace understudy::savina {
 namespace {
@@ -42,48 +42,16 @@ class Stage final : public Actor {
   Behavior sorting_{"sorting", On(number, &Stage::Sort)};
 };
 
-// Both ends of the pipeline.
-class RadixSort final : public Program {
+class RadixSort final : public SortingProgram {
  public:
-  Mailbox<"begin", Channel<int64_t>> begin{this};
-  Mailbox<"sorted", int64_t> sorted{this};
-
-  explicit RadixSort(int64_t numbers) : numbers_(numbers) {}
-
-  StartResult Start() override {
-    Channel<int64_t> next = context().ChannelTo(sorted);
-    for (int bit = kBits - 1; bit >= 0; --bit) next = context().Spawn<Stage>(bit, numbers_, next)[&Stage::number];
-    context().Tell(begin, next);
-    return working_;
-  }
+  explicit RadixSort(int64_t numbers) : SortingProgram(numbers) {}
 
  private:
-  Task<absl::Status> Feed(Channel<int64_t> first) {
-    for (int64_t i = 0; i < numbers_; ++i) {
-      const int64_t number = random_.Next();
-      sum_left_ += number;
-      auto sending = first.SendWhenRoom(number, kPatience);
-      absl::Status sent = co_await sending;
-      if (!sent.ok()) co_return Fail(sent);
-    }
-    co_return absl::OkStatus();
+  Channel<int64_t> SpawnPipeline(Channel<int64_t> last) override {
+    Channel<int64_t> next = last;
+    for (int bit = kBits - 1; bit >= 0; --bit) next = context().Spawn<Stage>(bit, numbers(), next)[&Stage::number];
+    return next;
   }
-  Behavior Take(int64_t number) {
-    if (number < last_) return Done(absl::InternalError(absl::StrCat(number, " came after ", last_)));
-    last_ = number;
-    sum_ += number;
-    if (++taken_ < numbers_) return working_;
-    return Done(Checked(absl::StrCat(taken_, " numbers in order, sum ", sum_), sum_ == sum_left_));
-  }
-
-  const int64_t numbers_;
-  Random random_{2048};
-  int64_t sum_left_ = 0;
-  int64_t taken_ = 0;
-  int64_t last_ = 0;
-  int64_t sum_ = 0;
-  // Numbers come while Feed still waits for room.
-  Behavior working_{"working", On(begin, &RadixSort::Feed).Interleaved(), On(sorted, &RadixSort::Take)};
 };
 
 }  // namespace
