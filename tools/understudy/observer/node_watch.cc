@@ -133,19 +133,23 @@ void NodeWatch::Unfollow() {
 }
 
 template <class Request, class Reply>
+absl::StatusOr<Reply> NodeWatch::AskNode(OpsChannel::Method<Request, Reply> method, const Request& request) {
+  absl::StatusOr<Reply> reply = channel_.Ask(method, request, limits::kObserverAnswersWithin);
+  AnswerQuestions();
+  return reply;
+}
+
+template <class Request, class Reply>
 absl::Status NodeWatch::Look(absl::string_view event, OpsChannel::Method<Request, Reply> method,
                              const Request& request) {
-  const absl::StatusOr<Reply> reply = channel_.Ask(method, request, limits::kObserverAnswersWithin);
-  AnswerQuestions();
+  const absl::StatusOr<Reply> reply = AskNode(method, request);
   if (!reply.ok()) return reply.status();
   TellState(event, ToJson(*reply));
   return absl::OkStatus();
 }
 
 void NodeWatch::LookAtNode() {
-  const absl::StatusOr<proto::NodeDetails> node =
-      channel_.Ask(&Stub::GetNode, proto::GetNodeRequest(), limits::kObserverAnswersWithin);
-  AnswerQuestions();
+  const absl::StatusOr<proto::NodeDetails> node = AskNode(&Stub::GetNode, proto::GetNodeRequest());
   absl::Status status = node.status();
   if (node.ok()) {
     node_ = ToJson(*node);
@@ -167,8 +171,7 @@ void NodeWatch::LookAtNode() {
 }
 
 absl::Status NodeWatch::LookAtTree() {
-  const absl::StatusOr<proto::GetTreeReply> tree =
-      channel_.Ask(&Stub::GetTree, proto::GetTreeRequest(), limits::kObserverAnswersWithin);
+  const absl::StatusOr<proto::GetTreeReply> tree = AskNode(&Stub::GetTree, proto::GetTreeRequest());
   if (!tree.ok()) return tree.status();
   for (const std::string& part : tree_.Look(*tree)) Tell("tree", part);
   return absl::OkStatus();
@@ -192,11 +195,16 @@ void NodeWatch::TellState(absl::string_view event, std::string body) {
 }
 
 void NodeWatch::Tell(absl::string_view event, absl::string_view body) const {
-  for (const std::shared_ptr<EventStream>& page : pages_) TellOne(*page, event, body);
+  const std::string numbered = Numbered(body);
+  for (const std::shared_ptr<EventStream>& page : pages_) page->Send(event, numbered);
 }
 
 void NodeWatch::TellOne(EventStream& page, absl::string_view event, absl::string_view body) const {
-  page.Send(event, absl::StrCat("{\"number\":", number_, ",\"body\":", body, "}"));
+  page.Send(event, Numbered(body));
+}
+
+std::string NodeWatch::Numbered(absl::string_view body) const {
+  return absl::StrCat("{\"number\":", number_, ",\"body\":", body, "}");
 }
 
 }  // namespace understudy::tool

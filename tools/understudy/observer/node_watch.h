@@ -69,6 +69,9 @@ class NodeWatch {
   void LookAtNode();
   absl::Status LookAtTree();
   void TellEntries();
+  // Asks `method`, and then the questions that came meanwhile.
+  template <class Request, class Reply>
+  absl::StatusOr<Reply> AskNode(OpsChannel::Method<Request, Reply> method, const Request& request);
   // Asks `method`, and tells the pages the answer as `event` if it has changed.
   template <class Request, class Reply>
   absl::Status Look(absl::string_view event, OpsChannel::Method<Request, Reply> method, const Request& request);
@@ -77,6 +80,8 @@ class NodeWatch {
   void TellState(absl::string_view event, std::string body);
   void Tell(absl::string_view event, absl::string_view body) const;
   void TellOne(internal::EventStream& page, absl::string_view event, absl::string_view body) const;
+  // `body` with the number of the node that it is of.
+  std::string Numbered(absl::string_view body) const;
 
   const size_t number_;
   const std::string socket_;

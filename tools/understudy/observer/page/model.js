@@ -21,7 +21,7 @@ export class NodeModel {
     this.states = new Map();  // the actors of `top` by pid
     this.supervisors = new Map();  // by pid
     this.hasMore = false;
-    this.events = [];  // the oldest first
+    this.events = [];  // the newest first, as they are shown
     this.letters = [];
     this.lostEvents = 0;
     this.lostLetters = 0;
@@ -85,11 +85,11 @@ export class NodeModel {
 
   #append(list, body, lostBefore) {
     const known = body.whole ? [] : this[list];
-    const last = number(known[known.length - 1]?.number);
-    const entries = known.concat(body.entries.filter((entry) => number(entry.number) > last));
-    this[list] = entries.slice(-entriesMax);
-    const first = entries[0];
-    return (body.whole ? number(first?.lost) : lostBefore) + number(body.lost);
+    const last = number(known[0]?.number);
+    const entries = body.entries.filter((entry) => number(entry.number) > last).reverse().concat(known);
+    this[list] = entries.slice(0, entriesMax);
+    const oldest = entries[entries.length - 1];
+    return (body.whole ? number(oldest?.lost) : lostBefore) + number(body.lost);
   }
 
   #flash(entry, now) {
@@ -142,7 +142,8 @@ export class NodeModel {
       if (named.has(supervisor.pid)) continue;
       const parent = this.supervisors.has(supervisor.parent) ? supervisor.parent : null;
       if (parent === null) roots.push(supervisor);
-      else below.set(parent, [...(below.get(parent) ?? []), supervisor]);
+      else if (below.has(parent)) below.get(parent).push(supervisor);
+      else below.set(parent, [supervisor]);
     }
     const rows = [];
     const seen = new Set();

@@ -188,8 +188,8 @@ function draw() {
   tree.set(node().tree());
   busy.set(node().top);
   foundRows.set(found);
-  events.set(node().events.toReversed());
-  letters.set(node().letters.toReversed());
+  events.set(node().events);
+  letters.set(node().letters);
   peers.set(node().peers);
   workers.set(node().workers.map((worker, index) => Object.assign(worker, {place: index + 1})));
   setText(byId('tree-count'), `${counted(node().supervisors.size, 'supervisor')}${node().hasMore ? ', and more' : ''}`);
