@@ -2,8 +2,10 @@
 //
 //   absl::StatusOr<OfferResult> MakeOffer(const Offer& offer) {
 //     absl::StatusOr<std::shared_ptr<const Caller>> caller = context().Caller();
-//     if (!caller.ok() || !(*caller)->HasName("billing")) return absl::PermissionDeniedError("billing alone may
-//     offer"); …
+//     const bool is_billing = caller.ok() && (*caller)->HasName("billing");
+//     if (!is_billing) return absl::PermissionDeniedError("only billing may offer");
+//     …
+//   }
 //
 // A gateway keeps it for the calls of services that are exported WithCaller (transport/gateway/exported_service.h),
 // from the beginning of a call to its end. It costs nothing for other calls, and nothing in a message.

@@ -112,10 +112,7 @@ void* FillBlocksFor(uint64_t receiver, BlocksForReceiver& own) {
     return AllocateSmallBlock(1);
   }
   own.blocks = TakeBatch(1);
-  FreeBlockNode* const block = own.blocks.first;
-  own.blocks.first = block->next;
-  --own.blocks.count;
-  return block;
+  return own.blocks.Pop();
 }
 
 void SpareBlocks(size_t units) {

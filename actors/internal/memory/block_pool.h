@@ -4,7 +4,7 @@
 //
 // A thread that sends and frees nothing is ahead of its receivers: each of its blocks comes
 // from the shared list, and is read when its memory has left the caches. Such a thread takes a
-// batch for each of its receivers (AllocateBlockFor). Consecutive messages of one receiver
+// batch for each of its receivers (AllocateSmallBlockFor). Consecutive messages of one receiver
 // are then neighbours in memory, which the processor fetches ahead of the receiver that reads
 // them one after another.
 //
@@ -52,6 +52,14 @@ struct FreeBlockNode {
 
 // A chain of blocks.
 struct BlockBatch {
+  // Removes the first block and returns it. Requires that there is one.
+  FreeBlockNode* Pop() {
+    FreeBlockNode* const block = first;
+    first = block->next;
+    --count;
+    return block;
+  }
+
   FreeBlockNode* first = nullptr;
   size_t count = 0;
 };
@@ -97,10 +105,7 @@ inline void* AllocateSmallBlock(size_t units) {
   if (!kPoolsBlocks) return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
   BlockBatch& list = thread_blocks.of[units];
   if (ABSL_PREDICT_FALSE(list.first == nullptr)) FillBlocks(units);
-  FreeBlockNode* const block = list.first;
-  list.first = block->next;
-  --list.count;
-  return block;
+  return list.Pop();
 }
 
 // Frees a block that AllocateSmallBlock returned for the same `units`.
@@ -120,11 +125,8 @@ inline void FreeSmallBlock(void* block, size_t units) {
 inline void* AllocateSmallBlockFor(uint64_t receiver, size_t units) {
   if (ABSL_PREDICT_TRUE(!thread_blocks.only_allocates) || units != 1) return AllocateSmallBlock(units);
   BlocksForReceiver& own = thread_blocks.for_receivers[receiver % kReceiversWithBlocks];
-  FreeBlockNode* const block = own.blocks.first;
-  if (ABSL_PREDICT_FALSE(own.receiver != receiver || block == nullptr)) return FillBlocksFor(receiver, own);
-  own.blocks.first = block->next;
-  --own.blocks.count;
-  return block;
+  if (ABSL_PREDICT_FALSE(own.receiver != receiver || own.blocks.first == nullptr)) return FillBlocksFor(receiver, own);
+  return own.blocks.Pop();
 }
 
 // Like the two functions above, for any number of units up to 255.
