@@ -3,7 +3,6 @@
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
-#include <unistd.h>
 
 #include <memory>
 #include <set>
@@ -25,6 +24,7 @@
 #include "understudy/actors/registry.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/tools/understudy/impostor.h"
+#include "understudy/tests/transport/socket_path.h"
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/transport/ops/ops.h"
 
@@ -33,8 +33,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-std::string SocketPath() { return absl::StrCat("/tmp/understudy-client-test.", getpid()); }
 
 struct Outcome {
   absl::Status status;

@@ -3,7 +3,6 @@
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -28,6 +27,7 @@
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tests/transport/metrics/scrape.h"
+#include "understudy/tests/transport/socket_path.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
 #include "understudy/tools/understudy/observer/page_files.h"
 #include "understudy/transport/ops/ops.h"
@@ -39,10 +39,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kWithin = absl::Seconds(60);
-
-std::string SocketPath(absl::string_view name) {
-  return absl::StrCat("/tmp/understudy-observer.", getpid(), ".", name);
-}
 
 class Clerk final : public Actor {
  public:

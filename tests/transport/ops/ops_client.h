@@ -8,7 +8,6 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/status.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -30,6 +29,7 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
+#include "understudy/tests/transport/socket_path.h"
 #include "understudy/transport/ops/ops.h"
 
 namespace understudy {
@@ -39,9 +39,6 @@ using Stub = proto::Ops::Stub;
 inline constexpr absl::Duration kWithin = absl::Seconds(120);
 // Erases a screen, turns the direction of text, is not UTF-8, and changes a colour.
 inline constexpr char kHostile[] = "\x1b[2J\u202e\xff\\ \u009b31m";
-
-// Of this process. Bazel's folders are too long for the path of a socket.
-inline std::string SocketPath() { return absl::StrCat("/tmp/understudy-ops-enemy.", getpid()); }
 
 class Clerk final : public Actor {
  public:

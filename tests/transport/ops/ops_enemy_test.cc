@@ -21,7 +21,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,6 +37,7 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tests/transport/ops/ops_client.h"
+#include "understudy/tests/transport/socket_path.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops_limits.h"
 
@@ -53,10 +53,7 @@ using OpsEnemyTest = OpsClientTest;
 // A connection that does not speak gRPC. -1 if it cannot be made.
 int RawConnection() {
   const int raw = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  const std::string path = SocketPath();
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const sockaddr_un address = SocketAddress();
   if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return raw;
   close(raw);
   return -1;
@@ -79,14 +76,12 @@ TEST_F(OpsEnemyTest, AConnectionOfAnotherUserIsClosedAndLogged) {
   StartOps();
   ASSERT_EQ(chmod(SocketPath().c_str(), 0666), 0);  // else the file system refuses
   constexpr unsigned kNobody = 65534;
+  const sockaddr_un address = SocketAddress();
   const pid_t child = fork();
   if (child == 0) {
     // Only async-signal-safe functions: the parent has threads. 3: this process cannot change its user.
     if (syscall(SYS_setresuid, kNobody, kNobody, kNobody) != 0) _exit(3);
     const int raw = socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/understudy-ops-enemy.%d", getppid());
     if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) _exit(2);
     char byte = 0;
     _exit(read(raw, &byte, 1) <= 0 ? 0 : 1);
@@ -145,13 +140,11 @@ TEST_F(OpsEnemyTest, ConnectionsThatSayNothingGiveTheirPlacesBack) {
 TEST_F(OpsEnemyTest, ClientsThatDieInTheMiddleFreeTheirPlaces) {
   StartOps();
   StartTree();
+  const sockaddr_un address = SocketAddress();
   for (size_t i = 0; i < 3 * limits::kOpsConnectionsMax; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       const int raw = socket(AF_UNIX, SOCK_STREAM, 0);
-      sockaddr_un address = {};
-      address.sun_family = AF_UNIX;
-      (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/understudy-ops-enemy.%d", getppid());
       if (connect(raw, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) _exit(2);
       // The preface, settings, and a frame of headers that is cut off.
       constexpr char kBegin[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0\0\0\100\1\4\0\0\0\1\203";
@@ -188,9 +181,7 @@ TEST_F(OpsEnemyTest, WithoutDescriptorsItServesThoseThatAreConnectedAndLaterTheO
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   taken.push_back(highest);
   for (int fd = 0; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  SocketPath().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const sockaddr_un address = SocketAddress();
   ASSERT_EQ(connect(waiting, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(GetNode(*stub_).ok());
   // With one descriptor the connection can be taken but not watched.

@@ -8,7 +8,6 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -29,6 +28,7 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
+#include "understudy/tests/transport/socket_path.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -38,8 +38,6 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr absl::Duration kWithin = absl::Seconds(60);
-// Bazel's folders are too long for the path of a socket.
-std::string SocketPath() { return absl::StrCat("/tmp/understudy-ops-test.", getpid()); }
 
 class Clerk final : public Actor {
  public:
