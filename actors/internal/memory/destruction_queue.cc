@@ -39,9 +39,7 @@ void DestructionQueue::End(SystemCore& system) {
   while (newest_ != nullptr) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
-    // SystemCore::OnDeadLetter marks a letter to be published with kind kWake: an ordinary message may have a
-    // DeadLetter as its value too.
-    if (oldest->kind == EnvelopeKind::kWake && oldest->type == &TypeOf<DeadLetter>()) {
+    if (oldest->kind == EnvelopeKind::kDeadLetter) {
       system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
     }
     Envelope::Delete(oldest);

@@ -46,7 +46,7 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
 
 // How an error text describes the room of a mailbox in terms of its declared capacity.
 absl::string_view CapacityText(const MailboxDeclaration& declaration) {
-  return declaration.options.overflow == Overflow::kDropOldest ? "twice its capacity" : "its capacity";
+  return declaration.overflow().capacities_accepted == 2 ? "twice its capacity" : "its capacity";
 }
 
 absl::Status FullOfMessages(const MailboxDeclaration& declaration) {
@@ -212,7 +212,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   Envelope* envelope = made != nullptr ? Addressed(made, message) : Fill(message, mode, message.ask != 0 || !is_plain);
   uncount.Done();
   envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
+  envelope->gates = gates;
   if (!is_plain || made != nullptr) {
     if ((*layout)[place].has_time_to_live()) envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
@@ -253,7 +253,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   release.Done();
   envelope->set(Envelope::kIsEarly);
   if (is_beside) envelope->set(Envelope::kIsBeside);
-  envelope->stamp = message.mailbox;
+  envelope->mailbox_hash = message.mailbox;
   envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
   if (PushAndWake(system, envelope, kWakesAlways)) return absl::OkStatus();
@@ -264,7 +264,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
 
 absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                                     uint32_t accepted, bool& wakes) {
-  const bool drops = declaration.options.overflow == Overflow::kDropOldest;
+  const bool drops = declaration.overflow().drops_oldest;
   if (drops) {
     // The room of such a mailbox is twice its capacity. A sender wakes the owner to drop when it exceeds the capacity.
     const uint32_t waiting = accepted - gates[place].limit.load(std::memory_order_relaxed) + declaration.room();
@@ -330,11 +330,11 @@ void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value
 }
 
 void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
-  const bool fails = declaration.options.overflow == Overflow::kFailActor;
+  const bool fails = declaration.overflow().fails_actor;
   if (!fails && !declaration.is_call() && !declaration.has_time_to_live()) return;
   std::atomic<bool>& is_told = fails ? overflowed_ : expiry_asked_;
   if (is_told.exchange(true, std::memory_order_relaxed)) return;
-  Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
+  Envelope* told = Envelope::Make(fails ? EnvelopeKind::kOverflow : EnvelopeKind::kLookForExpired);
   told->mailbox = static_cast<uint8_t>(place);
   if (Post(system, life, told) != Pushed::kClosed) return;
   Envelope::Delete(told);
@@ -438,7 +438,7 @@ absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& decla
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   // A mailbox that drops its oldest messages is never full here: this is the receiver's own turn, which drops them
   // afterwards.
-  const bool drops = declaration.options.overflow == Overflow::kDropOldest;
+  const bool drops = declaration.overflow().drops_oldest;
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!drops && static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0) {
     Uncount(gates, place, 0);
@@ -482,8 +482,7 @@ void ActorCell::ForgetStale(Envelope* envelope) {
   }
   if (envelope->has(Envelope::kIsBeside)) return;
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept stored the address of the gates there.
-  Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);
+  Uncount(envelope->gates, envelope->mailbox, bytes);
 }
 
 }  // namespace understudy::internal

@@ -52,15 +52,6 @@ namespace understudy::internal {
 class SystemCore;
 struct CurrentTurn;
 
-// A child has started, declined or failed to start.
-struct SpawnReport {
-  enum class Kind { kStarted, kIgnored, kFailed };
-  Pid child;
-  uint64_t id = 0;  // the parent's, of this child
-  Kind kind = Kind::kStarted;
-  ExitReason reason;
-};
-
 // The value of a kOverdue envelope, shared with the timer that posted the envelope. The actor sets it to true when it
 // handles the envelope, if its start is over by then.
 using HasStarted = std::shared_ptr<std::atomic<bool>>;

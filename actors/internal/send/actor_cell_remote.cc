@@ -82,7 +82,7 @@ void ActorCell::CountBeside(size_t place, uint64_t bytes) {
 }
 
 void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
-  if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
+  if (!declaration.overflow().fails_actor) OnFull(system, life, declaration, place);
 }
 
 // No expiry is missed. For a call: TryWake fails only if a turn runs or is scheduled, and that turn sorts the call and
@@ -124,7 +124,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
                            remote.Use(*this, life, place, message.from.place(), static_cast<int64_t>(its_bytes));
   if (!is_reserved) {
     remote.AddBeside(*this, life, place, amount);
-    if (declaration.options.overflow == Overflow::kFailActor) {
+    if (declaration.overflow().fails_actor) {
       // If the message exceeds the capacity, the mailbox's overflow policy acts as it does for a local sender.
       const auto counted =
           static_cast<int32_t>(gates[place].accepted.load(std::memory_order_relaxed) -
@@ -143,11 +143,15 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   envelope->call().deadline = message.deadline;
   envelope->mailbox = static_cast<uint8_t>(place);
   if (!is_reserved) envelope->set(Envelope::kIsBeside);
-  envelope->stamp = is_reserved ? reinterpret_cast<uintptr_t>(gates) : message.mailbox;
+  if (is_reserved) {
+    envelope->gates = gates;
+  } else {
+    envelope->mailbox_hash = message.mailbox;
+  }
   if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
-  // A mailbox with kDropOldest may have to drop messages; only the owner knows how many it holds.
-  const bool wakes = declaration.options.overflow == Overflow::kDropOldest;
+  // The owner may have to drop messages; only it knows how many the mailbox holds.
+  const bool wakes = declaration.overflow().drops_oldest;
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? ~uint64_t{0} : uint64_t{1} << place))) {
     WakeForExpiry(system, life, declaration);
     return absl::OkStatus();

@@ -17,6 +17,7 @@
 
 namespace understudy::internal {
 
+struct Gate;
 struct MessageType;
 
 // How a sender's value gets into an envelope.
@@ -39,23 +40,26 @@ struct CallPart {
 
 enum class EnvelopeKind : uint8_t {
   kMessage,
-  kReply,       // an answer to an ask, often in the call's own block
-  kSignal,      // the value is a Signal
-  kTick,        // a timer of the actor is due; no value
-  kWake,        // only gives the actor a turn; no value, except for dead letters in a DestructionQueue
-  kOverdue,     // the time limit of the start is over; the value is a HasStarted
-  kOverflow,    // a mailbox is full that fails its actor then, or whose messages may have expired; no value
-  kOutcome,     // the value is a SpawnReport
-  kNameChange,  // the value is a NameReport
+  kReply,           // an answer to an ask, often in the call's own block
+  kSignal,          // the value is a Signal
+  kTick,            // a timer of the actor is due; no value
+  kWake,            // only gives the actor a turn; no value
+  kOverdue,         // the time limit of the start is over; the value is a HasStarted
+  kOverflow,        // a mailbox is full that fails its actor then; no value
+  kLookForExpired,  // a mailbox is full whose messages may have expired; no value
+  kOutcome,         // the value is a SpawnReport
+  kNameChange,      // the value is a NameReport
+  kBox,             // only for a DestructionQueue, which destroys the value
+  kDeadLetter,      // only for a DestructionQueue, which publishes the value, a DeadLetter
 };
 
 struct Envelope {
   static constexpr uint8_t kHasCallPart = 1;
   static constexpr uint8_t kIsBoxed = 2;  // the value lies elsewhere: it is large or over-aligned
   static constexpr uint8_t kIsEarly = 4;  // accepted before the mailboxes were known
-  // The message has left a mailbox before: it was postponed, forwarded, or is unhandled mail. A remote sender has had
-  // its credit back then.
-  static constexpr uint8_t kWasInHand = 16;
+  // A remote sender has had its credit back: the message has left a mailbox before, because it was postponed or
+  // forwarded, or is unhandled mail.
+  static constexpr uint8_t kCreditReturned = 16;
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
   // From another node, under its first allowance: no gate counts the message while it waits (RemoteRoom).
@@ -69,10 +73,13 @@ struct Envelope {
   uint8_t flags = 0;
   uint8_t units = 1;    // size of the block, in kBlockUnit
   uint8_t mailbox = 0;  // the mailbox's place in the actor's MailboxLayout
-  // Until the message is sorted into its mailbox: the address of the gates that counted
-  // it, or, for early messages and messages beside, the hash of its mailbox. After that:
-  // its number in the order of arrival. 0 for a direct hand-off, which is not sorted.
-  uint64_t stamp = 0;
+  union {
+    // Once the message is in its mailbox: its number in the order of arrival. 0 for a direct hand-off, which is not
+    // sorted.
+    uint64_t stamp = 0;
+    Gate* gates;            // before that: the gates that counted it,
+    uint64_t mailbox_hash;  // or, if it is early or beside, which mailbox it is for
+  };
   const MessageType* type = nullptr;  // the type of the value
 
   // Makes an envelope without a value.

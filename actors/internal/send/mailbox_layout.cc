@@ -67,20 +67,18 @@ absl::Status MailboxDeclaration::Validate() const {
     if (value >= decltype(value){} && value <= last) return;
     valid = invalid(option, absl::StrCat("0 to ", static_cast<int>(last)), static_cast<int>(value));
   };
-  check("overflow", options.overflow, Overflow::kFailActor);
+  if (!FindRules(options.overflow).has_value()) check("overflow", options.overflow, Overflow::kFailActor);
   check("on_restart", options.on_restart, OnRestart::kKeep);
   check("report_contents", options.report_contents, ReportContents::kYes);
   return valid;
 }
 
 uint32_t MailboxDeclaration::room() const {
-  const uint32_t factor = options.overflow == Overflow::kDropOldest ? 2 : 1;
-  return static_cast<uint32_t>(options.capacity_messages) * factor;
+  return static_cast<uint32_t>(options.capacity_messages) * overflow().capacities_accepted;
 }
 
 uint64_t MailboxDeclaration::room_bytes() const {
-  const uint64_t capacity = std::min<uint64_t>(capacity_bytes, kCountedBytesMax);
-  return options.overflow == Overflow::kDropOldest ? 2 * capacity : capacity;
+  return std::min<uint64_t>(capacity_bytes, kCountedBytesMax) * overflow().capacities_accepted;
 }
 
 const MailboxLayout& MailboxLayout::Empty() {
@@ -109,7 +107,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
   made->declarations_ = declarations_;
   made->declarations_.push_back(new MailboxDeclaration(added));
   const uint64_t bit = uint64_t{1} << size();
-  const bool overflows = added.options.overflow != Overflow::kRefuse;
+  const bool overflows = added.overflow().acts();
   made->overflowing_ = overflowing_ | (overflows ? bit : 0);
   const bool is_plain = !overflows && !added.has_bytes() && !added.has_time_to_live();
   made->plain_ = plain_ | (is_plain ? bit : 0);

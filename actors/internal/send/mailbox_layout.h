@@ -23,6 +23,29 @@
 
 namespace understudy::internal {
 
+// What the kernel does for each Overflow: the one place that tells them apart.
+struct OverflowRules {
+  uint32_t capacities_accepted = 1;  // so many times its capacity does the mailbox accept before it refuses
+  bool drops_oldest = false;         // the owner, beyond the capacity
+  bool fails_actor = false;          // beyond the capacity, besides the refusal
+
+  // The policy does more than refuse.
+  bool acts() const { return drops_oldest || fails_actor; }
+};
+
+// Null for a value that is no Overflow.
+constexpr absl::optional<OverflowRules> FindRules(Overflow overflow) {
+  switch (overflow) {  // without a default, so that a further policy does not compile until it is thought of
+    case Overflow::kRefuse:
+      return OverflowRules();
+    case Overflow::kDropOldest:
+      return OverflowRules{.capacities_accepted = 2, .drops_oldest = true};
+    case Overflow::kFailActor:
+      return OverflowRules{.fails_actor = true};
+  }
+  return absl::nullopt;
+}
+
 struct MailboxDeclaration {
   absl::string_view wire_name;  // in memory that is never freed
   uint32_t hash = 0;
@@ -42,6 +65,8 @@ struct MailboxDeclaration {
   }
   bool has_bytes() const { return capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
+  // Requires valid options.
+  OverflowRules overflow() const { return *FindRules(options.overflow); }
   // InvalidArgument for options out of range; names the mailbox, the option, its value and the range.
   absl::Status Validate() const;
   // How many messages fit: the capacity, or twice that if the oldest are dropped.

@@ -151,7 +151,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
     TakeBack(gates, type, value, mode, envelope);
     return false;
   }
-  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
+  envelope->gates = gates;
   switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place)) {
     case Pushed::kMustSchedule:
       Schedule(*turn.system, to.life());

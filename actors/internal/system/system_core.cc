@@ -250,8 +250,7 @@ uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64
 void SystemCore::OnDeadLetter(DeadLetter letter) {
   DestructionQueue* const remains = ThisTurn().system == this ? DestructionQueue::Gathering() : nullptr;
   if (remains != nullptr) {
-    // kWake tells DestructionQueue::End to publish the letter.
-    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(letter)));
+    remains->Add(MakeEnvelope(EnvelopeKind::kDeadLetter, std::move(letter)));
   } else {
     dead_letters_.Publish(letter);
   }

@@ -27,6 +27,8 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
   switch (envelope->kind) {
     case EnvelopeKind::kMessage:
     case EnvelopeKind::kWake:
+    case EnvelopeKind::kBox:         // in no inbox
+    case EnvelopeKind::kDeadLetter:  // likewise
       break;
     case EnvelopeKind::kReply: {
       const uint64_t ask = envelope->ask();
@@ -47,13 +49,11 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
       }
       break;
     case EnvelopeKind::kOverflow:
-      if (const MailboxDeclaration& full = core.layout()[envelope->mailbox];
-          full.options.overflow == Overflow::kFailActor) {
-        core.SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
-      } else {
-        core.cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
-        ExpireWaitingMessages(core);
-      }
+      core.SetExit(ExitReason::Overflow(core.layout()[envelope->mailbox].wire_name), ExitCause::kOwnOutside);
+      break;
+    case EnvelopeKind::kLookForExpired:
+      core.cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
+      ExpireWaitingMessages(core);
       break;
     case EnvelopeKind::kOutcome:
       OnOutcome(core, std::move(*static_cast<SpawnReport*>(envelope->value())));
@@ -234,8 +234,8 @@ void ActorCore::Run() {
   CurrentTurn& turn = scope.turn();
   bool goes_on = true;
   int budget = limits::kMessagesPerTurnMax;
-  if (in_hand_ != nullptr) {
-    HandleHanded(turn, static_cast<Envelope*>(in_hand_));
+  if (in_hand_.has_message()) {
+    HandleHanded(turn, in_hand_.message());
     if (ABSL_PREDICT_TRUE(TryRest(*this, turn))) return;
     --budget;
     goes_on = !stage_.has_exit();

@@ -16,7 +16,7 @@
 //
 // Invariants between the fields:
 //  1. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
-//  2. in_hand_ is an Envelope only between turns and at the beginning of a turn; otherwise an Activation or null.
+//  2. in_hand_ has a message only between turns and at the beginning of a turn.
 //  3. behavior_ and actor_ are null until the start has set them, and again once the end has dropped them: behavior_
 //     first, because its handlers may hold what calls this object.
 //  4. stage_ says that the behavior is simple exactly if behavior_ has been set and is; EnterBehavior changes both.
@@ -48,6 +48,7 @@
 #include "understudy/actors/internal/turn/actor_parts.h"
 #include "understudy/actors/internal/turn/actor_start.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
+#include "understudy/actors/internal/turn/in_hand.h"
 #include "understudy/actors/internal/turn/life_stage.h"
 #include "understudy/actors/internal/turn/parent_tie.h"
 #include "understudy/actors/internal/turn/rank_turns.h"
@@ -80,7 +81,7 @@ class ActorCore final : public CellOwner {
 
   // Called by a sender that has claimed the idle actor (ActorCell::Hand). `envelope` is the first message of its next
   // turn.
-  void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
+  void TakeHanded(Envelope* envelope) { in_hand_ = InHand(envelope); }
 
   // The functions from here to `private` are for Actor, Context, the awaitables, and the functions in the actor_*.h
   // that act for an actor.
@@ -125,7 +126,7 @@ class ActorCore final : public CellOwner {
   // The user's object. Null until the constructor has returned, and once the end has destroyed it.
   Actor* object() const { return actor_.get(); }
   // The handler that runs. Null if none does, as in a guard or the constructor.
-  Activation* current() const { return static_cast<Activation*>(in_hand_); }
+  Activation* current() const { return in_hand_.handler(); }
   // What the actor does now. Async-signal-safe.
   Occupation occupation() const;
 
@@ -144,7 +145,7 @@ class ActorCore final : public CellOwner {
   explicit ActorCore(const ParentTie& parent);
   ~ActorCore();
 
-  void SetCurrent(Activation* activation) { in_hand_ = activation; }
+  void SetCurrent(Activation* activation) { in_hand_ = InHand(activation); }
 
   // actor_core.cc: the turn.
   bool TakeTurn(CurrentTurn& turn, int budget);
@@ -191,9 +192,7 @@ class ActorCore final : public CellOwner {
     uint64_t last_stamp_;                        // then
   };
   WaitingMail mail_;
-  // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
-  // Envelope. Or null.
-  void* in_hand_ = nullptr;
+  InHand in_hand_;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
 

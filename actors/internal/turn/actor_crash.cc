@@ -80,8 +80,7 @@ void LogError(SystemCore& system, absl::string_view line) {
 Occupation ActorCore::occupation() const {
   using Kind = Occupation::Kind;
   if (stage_.start().is_constructing()) return {.kind = Kind::kConstructor};
-  // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
-  const Activation* const handler = current() != nullptr && &current()->core() == this ? current() : nullptr;
+  const Activation* const handler = in_hand_.has_message() ? nullptr : current();
   if (handler == nullptr) return {.kind = stage_.start().is_starting() ? Kind::kStarting : Kind::kNoHandler};
   return OccupationOf(*this, *handler);
 }

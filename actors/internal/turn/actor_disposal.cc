@@ -62,7 +62,7 @@ void LeaveEarly(ActorCore& core, const Envelope& envelope) {
   if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
   router->Released({.node = envelope.sender().place(),
                     .receiver = Pid::OfLife(envelope.life, core.self().cell()),
-                    .mailbox = static_cast<uint32_t>(envelope.stamp),
+                    .mailbox = static_cast<uint32_t>(envelope.mailbox_hash),
                     .admission = Admission::kAllowance,
                     .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
 }
@@ -76,17 +76,27 @@ void Dispose(ActorCore& core, Envelope* envelope, Disposition disposition, const
   TellOfLoss(core, envelope, disposition, why);
 }
 
+namespace {
+
+// The wire name of the mailbox that a message is for. Empty if only the mailboxes of another life could tell.
+absl::string_view MailboxNameOf(ActorCore& core, const Envelope& envelope) {
+  const bool is_sorted = !envelope.has(Envelope::kIsEarly) && envelope.life == core.self().life();
+  if (is_sorted) return core.layout()[envelope.mailbox].wire_name;
+  const bool has_hash = envelope.has(Envelope::kIsEarly) || envelope.has(Envelope::kIsBeside);
+  return has_hash ? MailboxNames::Find(static_cast<uint32_t>(envelope.mailbox_hash)) : absl::string_view();
+}
+
+}  // namespace
+
 void TellOfLoss(ActorCore& core, Envelope* envelope, Disposition disposition, const absl::Status& why) {
   SystemCore& system = core.system();
   const Pid self = core.self();
   if (envelope->ask() != 0) system.Reply(self, envelope->sender(), envelope->ask(), why);
   if (disposition == Disposition::kDeadLetter) {
-    const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == self.life();
     system.OnDeadLetter({.why = why,
                          .from = envelope->sender(),
                          .to = Pid::OfLife(envelope->life, self.cell()),
-                         .mailbox = std::string(is_known ? core.layout()[envelope->mailbox].wire_name
-                                                         : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
+                         .mailbox = std::string(MailboxNameOf(core, *envelope)),
                          .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
   }
   DestroyLater(envelope);

@@ -147,8 +147,8 @@ void EndLife(ActorCore& core, const ExitReason& reason) {
   // Before others can be told that it is gone.
   if (!core.stage().start().has_started()) core.system().NoteFailedStart(core.self(), core.parts().parent(), reason);
   TellOutcome(core,
-              core.stage().start().has_declined() && !core.stage().is_fenced() ? SpawnReport::Kind::kIgnored
-                                                                               : SpawnReport::Kind::kFailed,
+              core.stage().start().has_declined() && !core.stage().is_fenced() ? SpawnOutcome::Kind::kIgnored
+                                                                               : SpawnOutcome::Kind::kFailed,
               reason);
   Bury(core, core.cell().Close(), reason, heir == 0 ? nullptr : &kept);
   TellReleased(core, ThisTurn());

@@ -25,7 +25,7 @@ void Forward(ActorCore& core, int mailbox, Payload payload, uint64_t bytes, Call
   const MailboxDeclaration& target = core.layout()[place];
   Envelope* const envelope = payload.Release();
   envelope->kind = EnvelopeKind::kMessage;
-  envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
+  envelope->set(Envelope::kCreditReturned);
   envelope->life = core.life();
   envelope->set_sender(core.current()->envelope->sender());
   envelope->mailbox = static_cast<uint8_t>(place);
@@ -44,7 +44,7 @@ void Forward(ActorCore& core, int mailbox, Payload payload, uint64_t bytes, Call
     return;
   }
   if (const absl::Status full = core.cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
-    if (target.options.overflow == Overflow::kFailActor) {
+    if (target.overflow().fails_actor) {
       core.SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
     Count(core, from, Disposition::kDeadLetter);

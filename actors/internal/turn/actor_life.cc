@@ -274,7 +274,7 @@ void ActorCore::FinishStart() {
   if (!parts_.empty()) {
     if (const uint64_t timer = parts_.spawn().TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
   }
-  TellOutcome(*this, SpawnReport::Kind::kStarted, {});
+  TellOutcome(*this, SpawnOutcome::Kind::kStarted, {});
 }
 
 void ActorCore::DeclineStart() {

@@ -26,13 +26,12 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
     return nullptr;
   }
   parsed->SetMade();
-  for (const uint8_t flag : {Envelope::kWasInHand, Envelope::kIsBeside}) {
+  for (const uint8_t flag : {Envelope::kCreditReturned, Envelope::kIsBeside}) {
     if (envelope->has(flag)) parsed->set(flag);
   }
   parsed->life = envelope->life;
   parsed->set_sender(envelope->sender());
   parsed->mailbox = envelope->mailbox;
-  parsed->stamp = envelope->stamp;
   if (envelope->has(Envelope::kHasCallPart)) parsed->call() = envelope->call();
   return parsed;
 }
@@ -89,7 +88,7 @@ Envelope* Parsed(ActorCore& core, Envelope* envelope) {
 
 void AdmitEarly(ActorCore& core, Envelope* envelope) {
   core.cell().ReleaseEarly();
-  const auto hash = static_cast<uint32_t>(envelope->stamp);
+  const auto hash = static_cast<uint32_t>(envelope->mailbox_hash);
   const int place = core.layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &core.layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
@@ -105,7 +104,7 @@ void AdmitEarly(ActorCore& core, Envelope* envelope) {
                                           {.messages = 1, .bytes = static_cast<int64_t>(bytes)});
   } else if (const absl::Status full = core.cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes);
              !full.ok()) {
-    if (declaration->options.overflow == Overflow::kFailActor) {
+    if (declaration->overflow().fails_actor) {
       core.SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
     LeaveEarly(core, *envelope);
@@ -131,7 +130,7 @@ void TakeOut(ActorCore& core, Envelope*& newest, Envelope* envelope, Envelope* b
 
 void DropOverflow(ActorCore& core, size_t place) {
   const MailboxDeclaration& declaration = core.layout()[place];
-  if (declaration.options.overflow != Overflow::kDropOldest) return;
+  if (!declaration.overflow().drops_oldest) return;
   Queue& queue = core.cell().queue(place);
   using AllRings = absl::InlinedVector<Envelope**, 2>;
   const auto overflows = [&](const AllRings& rings) {
@@ -162,7 +161,7 @@ void DropOverflow(ActorCore& core, size_t place) {
 }
 
 void ReleaseRemote(ActorCore& core, CurrentTurn& turn, Envelope* envelope) {
-  if (envelope->has(Envelope::kWasInHand)) return;
+  if (envelope->has(Envelope::kCreditReturned)) return;
   const size_t place = envelope->mailbox;
   const bool is_beside = envelope->has(Envelope::kIsBeside);
   const uint64_t bytes = envelope->call().bytes;
@@ -200,7 +199,7 @@ void TellReleased(ActorCore& core, CurrentTurn& turn) {
 void PutBack(ActorCore& core, Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
   Queue& queue = core.cell().queue(place);
-  envelope->set(Envelope::kWasInHand);
+  envelope->set(Envelope::kCreditReturned);
   if (envelope->stamp == 0) envelope->stamp = core.NextStamp();  // handed directly to the idle actor, past the queue
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {

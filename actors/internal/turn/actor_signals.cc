@@ -124,9 +124,9 @@ void TellOfRefusedSpawn(ActorCore& core, Pid pid, SpawnLink link, const SpawnNot
   if (notifications.tells_outcome) {
     PostOrDrop(
         *ThisTurn().cell, system, self.life(),
-        MakeEnvelope(
-            EnvelopeKind::kOutcome,
-            SpawnReport{.child = pid, .id = notifications.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
+        MakeEnvelope(EnvelopeKind::kOutcome,
+                     SpawnReport{.id = notifications.id,
+                                 .outcome = {.pid = pid, .kind = SpawnOutcome::Kind::kFailed, .reason = reason}}));
   }
   if (link == SpawnLink::kLinked) {
     system.Post({.kind = SignalKind::kExit, .from = pid, .to = self, .is_link = true, .reason = reason});
@@ -235,25 +235,22 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
   }
 }
 
-void TellOutcome(ActorCore& core, SpawnReport::Kind kind, const ExitReason& reason) {
+void TellOutcome(ActorCore& core, SpawnOutcome::Kind kind, const ExitReason& reason) {
   if (!core.parts().parent_tie().TakeOutcome()) return;
   ActorCell* to = core.system().CellOf(core.parts().parent());
   if (to == nullptr) return;
   PostOrDrop(*to, core.system(), core.parts().parent().life(),
-             MakeEnvelope(EnvelopeKind::kOutcome, SpawnReport{.child = core.self(),
-                                                              .id = core.parts().spawn_or_default().parents_id(),
-                                                              .kind = kind,
-                                                              .reason = reason}));
+             MakeEnvelope(EnvelopeKind::kOutcome,
+                          SpawnReport{.id = core.parts().spawn_or_default().parents_id(),
+                                      .outcome = {.pid = core.self(), .kind = kind, .reason = reason}}));
 }
 
 void OnOutcome(ActorCore& core, SpawnReport report) {
   absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().TakeOutcome(report.id);
   if (!handler.has_value()) return;
   AddEvent(core, {.kind = Event::Kind::kOutcome,
-                  .peer = report.child,
-                  .payload = Payload::Of(SpawnOutcome{.pid = report.child,
-                                                      .kind = static_cast<SpawnOutcome::Kind>(report.kind),
-                                                      .reason = std::move(report.reason)}),
+                  .peer = report.outcome.pid,
+                  .payload = Payload::Of(std::move(report.outcome)),
                   .handler = *std::move(handler)});
 }
 

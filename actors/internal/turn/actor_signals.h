@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/turn/event_queue.h"
@@ -20,6 +21,12 @@ namespace understudy::internal {
 
 class ActorCore;
 
+// A child has started, declined or failed to start.
+struct SpawnReport {
+  uint64_t id = 0;  // the parent's, of this child
+  SpawnOutcome outcome;
+};
+
 // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
 bool AddEvent(ActorCore& core, Event event);
 
@@ -29,7 +36,7 @@ void Act(ActorCore& core, Signal signal);
 // told of the end, or must be answered or counted.
 void ActAfterEnd(ActorCore& core, Signal& signal);
 // The start of this actor has an outcome: tells the parent, if it asked for that.
-void TellOutcome(ActorCore& core, SpawnReport::Kind kind, const ExitReason& reason);
+void TellOutcome(ActorCore& core, SpawnOutcome::Kind kind, const ExitReason& reason);
 // The start of a child has an outcome.
 void OnOutcome(ActorCore& core, SpawnReport report);
 

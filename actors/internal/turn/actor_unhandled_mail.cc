@@ -60,7 +60,7 @@ bool TakeMail(ActorCore& core, const MailOfActor& mail, Envelope* envelope) {
   }
   mail.Settle(*envelope, Disposition::kForwarded);
   if (envelope->has(Envelope::kHasCallPart)) envelope->call().bytes = bytes;
-  envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
+  envelope->set(Envelope::kCreditReturned);
   envelope->life = core.life();
   envelope->mailbox = static_cast<uint8_t>(place);
   Enqueue(core, ThisTurn(), envelope);
@@ -81,7 +81,7 @@ uint64_t HeirsMonitor(ActorCore& core) {
 
 bool KeepEarly(ActorCore& core, Envelope* envelope) {
   if (core.cell().layout() == nullptr) return false;
-  const int found = core.layout().Find(static_cast<uint32_t>(envelope->stamp));
+  const int found = core.layout().Find(static_cast<uint32_t>(envelope->mailbox_hash));
   const auto place = static_cast<size_t>(found);
   if (found < 0 || !core.layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);
@@ -90,7 +90,7 @@ bool KeepEarly(ActorCore& core, Envelope* envelope) {
   if (!IsKept(core.layout(), *envelope) || !core.cell().AdmitEarly(place, core.layout()[place], bytes).ok())
     return false;
   envelope->clear(Envelope::kIsEarly | Envelope::kIsBeside);
-  envelope->set(Envelope::kWasInHand);
+  envelope->set(Envelope::kCreditReturned);
   envelope->call().bytes = bytes;
   Leave(core, envelope);
   return true;

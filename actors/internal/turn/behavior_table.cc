@@ -50,7 +50,7 @@ BehaviorTable* BehaviorTable::Make(absl::string_view name, BehaviorDraft draft) 
 void BehaviorTable::Delete(BehaviorTable* table) {
   std::unique_ptr<BehaviorTable, Deleter> owned(table);
   if (DestructionQueue* const remains = DestructionQueue::Gathering(); remains != nullptr) {
-    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(owned)));
+    remains->Add(MakeEnvelope(EnvelopeKind::kBox, std::move(owned)));
   }
 }
 
@@ -103,7 +103,7 @@ void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
 
 void SharedHandler::DestroyLater(MessageHandler&& handler) {
   if (DestructionQueue* const remains = DestructionQueue::Gathering(); remains != nullptr) {
-    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(handler)));
+    remains->Add(MakeEnvelope(EnvelopeKind::kBox, std::move(handler)));
   }
 }
 
