@@ -178,7 +178,7 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
     return MakeError(ErrorKind::kExpired,
                      absl::StrCat(target.ToString(), " has not started within ", absl::FormatDuration(timeout)));
   }
-  const absl::optional<ExitReason> failed = core_.FindFailedStart(target);
+  const absl::optional<ExitReason> failed = core_.failed_starts().Find(target);
   return failed.has_value() ? CalleeExitedError(target.ToString(), *failed) : internal::EndedError();
 }
 
@@ -264,7 +264,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
     UNDERSTUDY_CHECK(false, "a handler of system ", turns.name(), " shuts down or destroys the system ", name(),
                      ", and would wait for its end; do that on a plain thread");
   }
-  const int64_t overdue_before = core_.overdue_ends();
+  const int64_t overdue_before = core_.counts().overdue_ends.value();
   std::vector<Pid> roots;
   {
     absl::MutexLock lock(&mu_);
@@ -281,7 +281,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
                                 std::min(deadline, clock().Now() + absl::Milliseconds(5)));
   }
   EndWaiters();
-  if (AwaitEmpty(deadline)) return core_.overdue_ends() == overdue_before;
+  if (AwaitEmpty(deadline)) return core_.counts().overdue_ends.value() == overdue_before;
   // Without this, actors could spawn new ones faster than they are killed.
   core_.has_run_out.store(true, std::memory_order_relaxed);
   while (live_actors() > 0) {
@@ -301,7 +301,7 @@ absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
   if (cell == nullptr) return core_.NoCellError(message.to);
   absl::Status accepted = cell->AcceptRemote(core_, std::move(message));
-  if (!accepted.ok()) core_.CountRefused();
+  if (!accepted.ok()) core_.counts().refused.Add();
   return accepted;
 }
 

@@ -208,13 +208,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Gauges: the actors that were spawned and have not ended, and those of them that are
   // fenced. For these gauges a fenced actor ends when its handler returns.
   int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
-  int64_t fenced_actors() const { return core_.fenced_actors(); }
+  int64_t fenced_actors() const { return core_.counts().fenced.value(); }
   // Counts since the system was made: dead letters, which include refused tells; replies
   // that were dropped because their asker no longer waited; exits to trapping actors and
   // requests to stop that were merged (ExitEvent::merged, StopRequest::merged).
   int64_t dead_letters() const { return core_.dead_letters().count(); }
-  int64_t late_replies() const { return core_.late_replies(); }
-  int64_t merged_exits() const { return core_.merged_exits(); }
+  int64_t late_replies() const { return core_.counts().late_replies.value(); }
+  int64_t merged_exits() const { return core_.counts().merged_exits.value(); }
   // The number of call cycles found so far. 0 if the system does not look for them
   // (ActorSystemOptions::call_cycles).
   int64_t call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }

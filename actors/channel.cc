@@ -62,7 +62,7 @@ bool IsRefused() {
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SendForAsk(ActorCore& core, const OutboundMessage& call) {
   absl::Status sent = core.system().Send(call, TransferMode::kMove);
   if (sent.ok()) return;
-  core.system().CountRefused();
+  core.system().counts().refused.Add();
   AnswerAsk(core, call.ask, std::move(sent), {});
 }
 
@@ -126,7 +126,7 @@ absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const
   if (system == nullptr) return NobodyError(to);
   absl::Status sent = system->Send(
       {.from = ThisTurn().self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, mode);
-  if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
+  if (ABSL_PREDICT_FALSE(!sent.ok())) system->counts().refused.Add();
   return sent;
 }
 
@@ -201,7 +201,7 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
   ActorCore& core = *ThisTurn().actor();
   const absl::StatusOr<Router*> router = core.system().RouterTo(to);
   if (!router.ok()) {
-    core.system().CountRefused();
+    core.system().counts().refused.Add();
     outcome = router.status();
     return SendStep::kDone;
   }
@@ -213,7 +213,7 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
   absl::optional<absl::Status> sent = (*router)->SendOrWait(
       {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, waits.id);
   if (sent.has_value()) {
-    if (!sent->ok()) core.system().CountRefused();
+    if (!sent->ok()) core.system().counts().refused.Add();
     AnswerAsk(core, waits.id, *std::move(sent), {});
     outcome = TakeAnswer(core, waits).status;
     return SendStep::kDone;
@@ -254,7 +254,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
                            {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value},
                            TransferMode::kMove, WhenFull::kWaits);
     if (!IsFull(outcome)) {
-      if (!outcome.ok()) system.CountRefused();
+      if (!outcome.ok()) system.counts().refused.Add();
       return SendStep::kDone;
     }
   }
@@ -291,7 +291,7 @@ absl::Status SendInRoom(const ChannelBase& channel, const MessageType& type, voi
   absl::Status sent = (*router)->SendInRoom(
       {.from = waited.asker, .to = channel.pid(), .mailbox = channel.mailbox(), .type = &type, .value = value},
       waited.id);
-  if (!sent.ok()) system.CountRefused();
+  if (!sent.ok()) system.counts().refused.Add();
   return sent;
 }
 

@@ -101,7 +101,7 @@ void BlockedSenders::Answer(Waiter& waiter, absl::Status status, Answers& answer
   if (status.ok()) {
     (void)message.payload.Release();  // the payload belongs to the receiver
   } else {
-    system_.CountRefused();
+    system_.counts().refused.Add();
   }
   answers.replies.push_back({.kind = SignalKind::kReply,
                              .from = message.to,

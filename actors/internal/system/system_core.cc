@@ -134,25 +134,6 @@ absl::Status SystemCore::NoCellError(Pid to) const {
   return MakeError(ErrorKind::kNoProcess, "there is no such actor");
 }
 
-void SystemCore::NoteFailedStart(Pid actor, Pid parent, const ExitReason& reason) {
-  // An actor that was told to end, or that declined to start, has not failed.
-  if (!reason.is_abnormal()) return;
-  absl::MutexLock lock(&failed_starts_mu_);
-  FailedStarts& failed = parent.is_null() ? failed_roots_ : failed_children_;
-  if (failed.size() >= limits::kFailedStartsKeptMax) failed.pop_front();
-  failed.emplace_back(actor, reason);
-}
-
-absl::optional<ExitReason> SystemCore::FindFailedStart(Pid actor) const {
-  absl::MutexLock lock(&failed_starts_mu_);
-  for (const FailedStarts* failed : {&failed_roots_, &failed_children_}) {
-    for (const auto& [pid, reason] : *failed) {
-      if (pid == actor) return reason;
-    }
-  }
-  return absl::nullopt;
-}
-
 Pid SystemCore::NewPidAt(uint32_t cell) {
   return Pid(node_, cell, last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
@@ -177,7 +158,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
       break;
     case SignalKind::kReply:
     case SignalKind::kItem:
-      CountLateReply();
+      counts_.late_replies.Add();
       return;
     default:
       return;
@@ -305,7 +286,7 @@ MessageLedger SystemCore::Ledger() const {
   MessageLedger ledger;
   ledgers_.ForEach(cells_, remote_room_,
                    [&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { ledger += messages; });
-  ledger.refused = refused_.load(std::memory_order_relaxed);
+  ledger.refused = counts_.refused.value();
   return ledger;
 }
 

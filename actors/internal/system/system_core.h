@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,12 +12,10 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/dead_letters.h"
@@ -32,8 +29,10 @@
 #include "understudy/actors/internal/send/blocked_senders.h"
 #include "understudy/actors/internal/send/remote_room.h"
 #include "understudy/actors/internal/system/caller_table.h"
+#include "understudy/actors/internal/system/failed_starts.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
+#include "understudy/actors/internal/system/system_counts.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -115,22 +114,11 @@ class SystemCore {
   CallerTable& callers() { return callers_; }
 
   LedgerBook& ledgers() { return ledgers_; }
-  // Fenced actors whose handlers have not returned.
-  void CountFenced(int64_t n) { fenced_.fetch_add(n, std::memory_order_relaxed); }
-  int64_t fenced_actors() const { return fenced_.load(std::memory_order_relaxed); }
-  void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
+  SystemCounts& counts() { return counts_; }
+  const SystemCounts& counts() const { return counts_; }
   MessageLedger Ledger() const;
   std::vector<MailboxLedger> MailboxLedgers() const;
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
-  // Counts an exit or a request to stop that was merged with others that wait.
-  void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
-  int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
-  // Counts an actor that was killed after its parent had told it to end.
-  void CountOverdueEnd() { overdue_ends_.fetch_add(1, std::memory_order_relaxed); }
-  int64_t overdue_ends() const { return overdue_ends_.load(std::memory_order_relaxed); }
-  // Counts a reply that came after the end of its ask, and was dropped.
-  void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
-  int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
   // Publishes the letter to the listeners: at once, or, if called from kernel code of a turn, later in user code.
   void OnDeadLetter(DeadLetter letter);
@@ -199,11 +187,8 @@ class SystemCore {
 
   // Number of plain threads in AwaitStart. Pairs with ActorCell::SetStarted.
   std::atomic<int> awaited_starts{0};
-  // Records why the start of an actor failed; `parent` is null if it has none. Reasons that
-  // are not abnormal are ignored. Of the others, the last limits::kFailedStartsKeptMax of
-  // actors without a parent are kept, and as many of actors with one.
-  void NoteFailedStart(Pid actor, Pid parent, const ExitReason& reason);
-  absl::optional<ExitReason> FindFailedStart(Pid actor) const;
+  FailedStarts& failed_starts() { return failed_starts_; }
+  const FailedStarts& failed_starts() const { return failed_starts_; }
 
   // Kills that life after `delay`, unless it has ended, even if its handler does not
   // return. Returns the id of the executor's timer.
@@ -242,19 +227,12 @@ class SystemCore {
   LedgerBook ledgers_;
   // Shared with LifeHolds, which may outlive the system.
   const std::shared_ptr<LingeringLives> lingering_lives_ = std::make_shared<LingeringLives>(*this);
-  std::atomic<int64_t> fenced_{0};
-  std::atomic<int64_t> refused_{0};
-  std::atomic<int64_t> overdue_ends_{0};
-  std::atomic<int64_t> late_replies_{0};
-  std::atomic<int64_t> merged_exits_{0};
+  SystemCounts counts_;
+  FailedStarts failed_starts_;
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
   CallerTable callers_;
-  using FailedStarts = std::deque<std::pair<Pid, ExitReason>>;  // oldest first
-  mutable absl::Mutex failed_starts_mu_;
-  FailedStarts failed_roots_ ABSL_GUARDED_BY(failed_starts_mu_);
-  FailedStarts failed_children_ ABSL_GUARDED_BY(failed_starts_mu_);
 };
 
 // NoProcess: the error for an actor that has ended.

@@ -32,7 +32,7 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
       break;
     case EnvelopeKind::kReply: {
       const uint64_t ask = envelope->ask();
-      if (!AnswerAsk(core, ask, absl::OkStatus(), Payload(envelope))) core.system().CountLateReply();
+      if (!AnswerAsk(core, ask, absl::OkStatus(), Payload(envelope))) core.system().counts().late_replies.Add();
       return;
     }
     case EnvelopeKind::kSignal:

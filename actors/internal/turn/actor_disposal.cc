@@ -106,7 +106,7 @@ void DisposeOfStale(ActorCore& core, Envelope* envelope) {
   if (envelope->kind == EnvelopeKind::kSignal) {
     core.system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
   } else if (envelope->kind == EnvelopeKind::kReply) {
-    core.system().CountLateReply();
+    core.system().counts().late_replies.Add();
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     LeaveEarly(core, *envelope);
     ThisTurn().cell->ForgetStale(envelope);

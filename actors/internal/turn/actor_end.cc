@@ -81,7 +81,7 @@ void Bury(ActorCore& core, Envelope* rest, const ExitReason& reason, std::vector
       return;
     }
     if (envelope->kind == EnvelopeKind::kSignal) ActAfterEnd(core, *static_cast<Signal*>(envelope->value()));
-    if (envelope->kind == EnvelopeKind::kReply) core.system().CountLateReply();
+    if (envelope->kind == EnvelopeKind::kReply) core.system().counts().late_replies.Add();
     DestroyLater(envelope);
   };
   if (!core.parts().empty()) {
@@ -145,7 +145,8 @@ void EndLife(ActorCore& core, const ExitReason& reason) {
   LeaveRegistry(core, reason);
   BuryWaiting(core, reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
-  if (!core.stage().start().has_started()) core.system().NoteFailedStart(core.self(), core.parts().parent(), reason);
+  if (!core.stage().start().has_started())
+    core.system().failed_starts().Note(core.self(), core.parts().parent(), reason);
   TellOutcome(core,
               core.stage().start().has_declined() && !core.stage().is_fenced() ? SpawnOutcome::Kind::kIgnored
                                                                                : SpawnOutcome::Kind::kFailed,
@@ -278,7 +279,7 @@ void ActorCore::Fence(ExitReason reason) {
   parts_.exits().End(reason);
   cell().BeginStop();
   parts_.activations().ForgetResumable();
-  system->CountFenced(1);
+  system->counts().fenced.Add(1);
   auto destruction = std::make_unique<DeferredDestruction>(*system, self(), reason);
   // Before the cell is closed and the end is told; until FinishFenced.
   system->lingering_lives().Hold(self());
@@ -311,7 +312,7 @@ void ActorCore::FinishFenced() {
   InUserCode([&] { actor_ = nullptr; });
   DropHandlers();
   TellReleased(*this, ThisTurn());
-  core.CountFenced(-1);
+  core.counts().fenced.Add(-1);
   core.lingering_lives().Release(self());
   Free();
 }

@@ -222,7 +222,7 @@ void Activation::SendReply(Envelope* block) {
       static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
   block->set_sender(core_.self());
   if (to->Post(system, asker.life(), block) != Pushed::kClosed) return;
-  system.CountLateReply();
+  system.counts().late_replies.Add();
   DestroyLater(block);
 }
 

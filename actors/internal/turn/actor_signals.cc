@@ -19,7 +19,7 @@ namespace understudy::internal {
 bool AddEvent(ActorCore& core, Event event) {
   event.stamp = core.NextStamp();
   if (core.parts().events().Add(std::move(event))) return true;
-  core.system().CountMergedExit();
+  core.system().counts().merged_exits.Add();
   return false;
 }
 
@@ -162,7 +162,8 @@ void Act(ActorCore& core, Signal signal) {
       OnExitSignal(core, signal);
       return;
     case SignalKind::kKill:
-      if (!core.stage().has_exit() && core.parts().exits_or_default().is_told_to_end()) core.system().CountOverdueEnd();
+      if (!core.stage().has_exit() && core.parts().exits_or_default().is_told_to_end())
+        core.system().counts().overdue_ends.Add();
       core.SetExit(ExitReason::Killed(), ExitCause::kKill);
       return;
     case SignalKind::kLink:
@@ -193,7 +194,7 @@ void Act(ActorCore& core, Signal signal) {
       return;
     case SignalKind::kReply:
       if (!AnswerAsk(core, signal.id, std::move(signal.status), std::move(signal.payload))) {
-        core.system().CountLateReply();
+        core.system().counts().late_replies.Add();
       }
       return;
     case SignalKind::kItem:
@@ -219,7 +220,8 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
       if (signal.is_link) (void)EndsLink(core, signal.from);
       break;
     case SignalKind::kKill:
-      if (core.stage().is_fenced() && core.parts().exits_or_default().is_told_to_end()) core.system().CountOverdueEnd();
+      if (core.stage().is_fenced() && core.parts().exits_or_default().is_told_to_end())
+        core.system().counts().overdue_ends.Add();
       break;
     case SignalKind::kDown:
       if (Watches* const watches = core.parts().known_watches(); watches != nullptr) {
@@ -228,7 +230,7 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
       break;
     case SignalKind::kReply:
     case SignalKind::kItem:
-      core.system().CountLateReply();
+      core.system().counts().late_replies.Add();
       break;
     default:
       break;

@@ -136,7 +136,7 @@ void OnStreamItem(ActorCore& core, Signal signal) {
       return;
     }
     case IncomingStream::Arrival::kIsTooLate:
-      core.system().CountLateReply();
+      core.system().counts().late_replies.Add();
       break;
     case IncomingStream::Arrival::kBeyondCredit:
       GiveUpAsk(core, signal.id, absl::InternalError("an item of the stream came without credit for it"));
