@@ -28,19 +28,35 @@ proto::GetTreeReply Tree(const std::vector<std::string>& pids) {
 
 TEST(TreeChangesTest, OnlyWhatHasChangedIsTold) {
   TreeChanges changes;
-  EXPECT_THAT(
-      changes.Look(Tree({"a", "b"})),
-      ElementsAre("{\"whole\":false,\"more\":false,\"gone\":[],\"supervisors\":[{\"pid\":\"a\"},{\"pid\":\"b\"}]}"));
+  EXPECT_THAT(changes.Look(Tree({"a", "b"})), ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[)"
+                                                          R"({"pid":"a"},{"pid":"b"}],"children":[]})"));
   EXPECT_THAT(changes.Look(Tree({"b", "a"})), IsEmpty());
   proto::GetTreeReply tree = Tree({"b", "c"});
   tree.mutable_supervisors(0)->set_error("no answer");
-  EXPECT_THAT(changes.Look(tree),
-              ElementsAre("{\"whole\":false,\"more\":false,\"gone\":[\"a\"],\"supervisors\":[{\"pid\":"
-                          "\"b\",\"error\":\"no answer\"},{\"pid\":\"c\"}]}"));
+  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":false,"gone":["a"],"supervisors":[)"
+                                              R"({"pid":"b","error":"no answer"},{"pid":"c"}],"children":[]})"));
   tree.set_has_more(true);
-  EXPECT_THAT(changes.Look(tree), ElementsAre("{\"whole\":false,\"more\":true,\"gone\":[],\"supervisors\":[]}"));
-  EXPECT_THAT(changes.All(), ElementsAre("{\"whole\":true,\"more\":true,\"gone\":[],\"supervisors\":[{\"pid\":\"b\","
-                                         "\"error\":\"no answer\"},{\"pid\":\"c\"}]}"));
+  EXPECT_THAT(changes.Look(tree),
+              ElementsAre(R"({"whole":false,"more":true,"gone":[],"supervisors":[],"children":[]})"));
+  EXPECT_THAT(changes.All(), ElementsAre(R"({"whole":true,"more":true,"gone":[],"supervisors":[)"
+                                         R"({"pid":"b","error":"no answer"},{"pid":"c"}],"children":[]})"));
+}
+
+TEST(TreeChangesTest, AChildThatHasChangedIsToldAloneUntilThereAreOtherChildren) {
+  TreeChanges changes;
+  proto::GetTreeReply tree = Tree({"a"});
+  proto::SupervisorDetails& supervisor = *tree.mutable_supervisors(0);
+  for (const char* id : {"x", "y"}) supervisor.add_children()->set_id(id);
+  (void)changes.Look(tree);
+  supervisor.mutable_children(1)->set_restarts(1);
+  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[],"children":[)"
+                                              R"({"of":"a","at":1,"child":{"id":"y","restarts":1}}]})"));
+  EXPECT_THAT(changes.Look(tree), IsEmpty());
+  supervisor.mutable_children(0)->set_id("z");
+  EXPECT_THAT(changes.Look(tree),
+              ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[{"pid":"a","children":[)"
+                          R"({"id":"z"},{"id":"y","restarts":1}]}],"children":[]})"));
+  EXPECT_THAT(changes.All(), ElementsAre(HasSubstr(R"({"id":"z"},{"id":"y","restarts":1})")));
 }
 
 TEST(TreeChangesTest, ALongTreeIsToldInPartsOfWhichTheFirstSaysThatItIsWhole) {
@@ -52,8 +68,16 @@ TEST(TreeChangesTest, ALongTreeIsToldInPartsOfWhichTheFirstSaysThatItIsWhole) {
   }
   TreeChanges changes;
   EXPECT_THAT(changes.Look(tree), SizeIs(3));
+  for (proto::SupervisorDetails& supervisor : *tree.mutable_supervisors()) {
+    supervisor.add_children()->set_id("x");
+  }
+  (void)changes.Look(tree);
+  for (proto::SupervisorDetails& supervisor : *tree.mutable_supervisors()) {
+    supervisor.mutable_children(0)->set_state(std::string(limits::kObserverTreePartChars / 4, 'x'));
+  }
+  EXPECT_THAT(changes.Look(tree), SizeIs(3)) << "changed children are cut likewise";
   const std::vector<std::string> all = changes.All();
-  ASSERT_THAT(all, SizeIs(3));
+  ASSERT_THAT(all, SizeIs(5));
   EXPECT_THAT(all[0], HasSubstr("\"whole\":true"));
   EXPECT_THAT(all[1], HasSubstr("\"whole\":false"));
 }
@@ -61,7 +85,7 @@ TEST(TreeChangesTest, ALongTreeIsToldInPartsOfWhichTheFirstSaysThatItIsWhole) {
 TEST(TreeChangesTest, ASupervisorThatIsNamedTwiceIsToldOnce) {
   TreeChanges changes;
   EXPECT_THAT(changes.Look(Tree({"a", "a"})),
-              ElementsAre("{\"whole\":false,\"more\":false,\"gone\":[],\"supervisors\":[{\"pid\":\"a\"}]}"));
+              ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[{"pid":"a"}],"children":[]})"));
   EXPECT_THAT(changes.Look(Tree({"a", "a"})), IsEmpty());
 }
 

@@ -171,9 +171,9 @@ void NodeWatch::LookAtNode() {
 }
 
 absl::Status NodeWatch::LookAtTree() {
-  const absl::StatusOr<proto::GetTreeReply> tree = AskNode(&Stub::GetTree, proto::GetTreeRequest());
+  absl::StatusOr<proto::GetTreeReply> tree = AskNode(&Stub::GetTree, proto::GetTreeRequest());
   if (!tree.ok()) return tree.status();
-  for (const std::string& part : tree_.Look(*tree)) Tell("tree", part);
+  for (const std::string& part : tree_.Look(*std::move(tree))) Tell("tree", part);
   return absl::OkStatus();
 }
 

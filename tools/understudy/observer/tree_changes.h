@@ -1,7 +1,9 @@
-// TreeChanges: what changed in a node's supervision tree from one look to the next, so that a page gets the supervisors
-// that changed, and not the whole tree each second. A state machine: one thread, no clock.
+// TreeChanges: what changed in a node's supervision tree from one look to the next, so that a page gets the children
+// and supervisors that changed, and not the whole tree each second. A state machine: one thread, no clock.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_TREE_CHANGES_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_TREE_CHANGES_H_
+
+#include <google/protobuf/repeated_field.h>
 
 #include <map>
 #include <string>
@@ -13,17 +15,32 @@ namespace understudy::tool {
 
 class TreeChanges {
  public:
-  // The changes since the last look, as JSON for pages: {"whole":false,"more":…,"gone":[pid…],"supervisors":[…]}. None
-  // if nothing has changed; several if they are long.
-  std::vector<std::string> Look(const proto::GetTreeReply& tree);
+  // The changes since the last look, as JSON for pages: {"whole":false,"more":…,"gone":[pid…],"supervisors":[…],
+  // "children":[{"of":pid,"at":…,"child":…}…]}. A supervisor is told whole if it is new, or if anything but its
+  // children's details has changed, such as which children it has; else those of its children that changed, each with
+  // its place among them. None if nothing has changed; several if they are long.
+  std::vector<std::string> Look(proto::GetTreeReply tree);
   // The whole tree at the last look, for a page that begins. `whole` is true in the first part only.
   std::vector<std::string> All() const;
 
  private:
-  std::vector<std::string> Parts(bool is_whole, const std::vector<std::string>& gone,
-                                 const std::vector<const std::string*>& supervisors) const;
+  using Children = google::protobuf::RepeatedPtrField<proto::ChildDetails>;
+  struct Known {
+    proto::SupervisorDetails own;  // without the children
+    Children children;
+  };
+  // JSON of each.
+  struct Changes {
+    std::vector<std::string> gone;
+    std::vector<std::string> supervisors;
+    std::vector<std::string> children;
+  };
 
-  std::map<std::string, std::string> supervisors_;  // JSON by pid
+  static std::string WholeJson(const Known& supervisor);
+  static void AddChanges(const Known& before, const Known& now, Changes& changes);
+  std::vector<std::string> Parts(bool is_whole, const Changes& changes) const;
+
+  std::map<std::string, Known> supervisors_;  // by pid
   bool has_more_ = false;
 };
 

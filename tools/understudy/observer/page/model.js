@@ -9,6 +9,35 @@ export const number = (value) => Number(value ?? 0);
 
 export const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
+// A row of the tree: a child of the supervisor `above`, or a supervisor that is nobody's child. It shows what is known now,
+// so that it stays in its place when a child's details change.
+class TreeRow {
+  constructor(depth, above, at, details) {
+    this.depth = depth;
+    this.details = details;  // of a supervisor
+    this.#above = above;
+    this.#at = at;
+    this.key = `${this.supervisor} ${this.child?.id ?? details.pid}`;
+    this.hasChildren = false;
+  }
+
+  #above;  // SupervisorDetails, or null
+  #at;  // the child's place there, or -1
+
+  // What the supervisor above says of it: ChildDetails, or undefined.
+  get child() {
+    return this.#above?.children?.[this.#at];
+  }
+
+  get supervisor() {
+    return this.#above?.pid ?? '';
+  }
+
+  get pid() {
+    return this.child?.pid || this.details?.pid || '';
+  }
+}
+
 export class NodeModel {
   constructor(place) {
     this.place = place;
@@ -19,6 +48,7 @@ export class NodeModel {
     this.workers = [];
     this.top = [];
     this.states = new Map();  // the actors of `top` by pid
+    this.most = 1;  // messages that wait in one of them
     this.supervisors = new Map();  // by pid
     this.hasMore = false;
     this.events = [];  // the newest first, as they are shown
@@ -52,11 +82,12 @@ export class NodeModel {
         this.peers = body.peers ?? [];
         break;
       case 'workers':
-        this.workers = body.workers ?? [];
+        this.workers = (body.workers ?? []).map((worker, index) => ({...worker, place: index + 1}));
         break;
       case 'top':
         this.top = body.actors ?? [];
         this.states = new Map(this.top.map((actor) => [actor.pid, actor]));
+        this.most = Math.max(1, ...this.top.map((actor) => number(actor.waiting)));
         break;
       case 'tree':
         this.#applyTree(body);
@@ -80,7 +111,14 @@ export class NodeModel {
       const children = supervisor.error ? this.supervisors.get(supervisor.pid)?.children : supervisor.children;
       this.supervisors.set(supervisor.pid, {...supervisor, children});
     }
-    this.#tree = null;
+    if (body.whole || body.gone.length > 0 || body.supervisors.length > 0) this.#tree = null;
+    for (const {of, at, child} of body.children) {
+      const children = this.supervisors.get(of)?.children;
+      if (!children || !(at in children)) continue;
+      // The rows are others only if a supervisor is meant.
+      if (this.supervisors.has(children[at].pid) || this.supervisors.has(child.pid)) this.#tree = null;
+      children[at] = child;
+    }
   }
 
   #append(list, body, lostBefore) {
@@ -121,9 +159,8 @@ export class NodeModel {
     return this.folded.has(row.key);
   }
 
-  // The rows of the tree that are not folded away: {key, depth, pid, supervisor, child, details, hasChildren}. `details`
-  // is that of a supervisor, `child` what the supervisor above says. A node that lies may name a supervisor twice, or
-  // below itself: each is shown once.
+  // The rows of the tree that are not folded away. A node that lies may name a supervisor twice, or below itself: each is
+  // shown once.
   tree() {
     if (this.#tree === null) this.#tree = this.#flatten();
     return this.#tree;
@@ -147,25 +184,24 @@ export class NodeModel {
     }
     const rows = [];
     const seen = new Set();
-    const add = (supervisorAbove, child, details, depth) => {
+    const add = (above, at, details, depth) => {
       if (depth > depthMax || (details && seen.has(details.pid))) return;
       if (details) seen.add(details.pid);
-      const key = `${supervisorAbove?.pid ?? ''} ${child?.id ?? details.pid}`;
       const children = details?.children ?? [];
       const orphans = details ? below.get(details.pid) ?? [] : [];
-      const row = {key, depth, pid: child?.pid || details?.pid || '', supervisor: supervisorAbove?.pid ?? '', child,
-        details, hasChildren: children.length + orphans.length > 0};
+      const row = new TreeRow(depth, above, at, details);
+      row.hasChildren = children.length + orphans.length > 0;
       rows.push(row);
-      if (!row.hasChildren || this.folded.has(key)) return;
-      for (const each of children) {
-        add(details, each, each.pid === details.pid ? undefined : this.supervisors.get(each.pid), depth + 1);
-      }
-      for (const orphan of orphans) add(details, null, orphan, depth + 1);
+      if (!row.hasChildren || this.folded.has(row.key)) return;
+      children.forEach((child, place) => {
+        add(details, place, child.pid === details.pid ? undefined : this.supervisors.get(child.pid), depth + 1);
+      });
+      for (const orphan of orphans) add(details, -1, orphan, depth + 1);
     };
-    for (const root of roots) add(null, null, root, 0);
+    for (const root of roots) add(null, -1, root, 0);
     // Only a circle is left; it has no beginning.
     for (const supervisor of this.supervisors.values()) {
-      if (roots.length === 0 && !seen.has(supervisor.pid)) add(null, null, supervisor, 0);
+      if (roots.length === 0 && !seen.has(supervisor.pid)) add(null, -1, supervisor, 0);
     }
     return rows;
   }

@@ -75,7 +75,7 @@ function fillActorRow(parts, actor, row) {
   setText(parts.state, stateText(actor.state));
   parts.state.className = `state ${actor.state ?? ''}`;
   setText(parts.name, actor.names?.[0] || actor.label || actor.class_name || '');
-  fillBar(parts.bar, number(actor.waiting) / Math.max(1, number(node().top[0]?.most)), `${number(actor.waiting)}`);
+  fillBar(parts.bar, number(actor.waiting) / node().most, `${number(actor.waiting)}`);
   setText(parts.pid, actor.pid);
   setText(parts.about, actor.doing ? `${actor.doing} for ${durationText(actor.doing_for_nanos)}` : actor.behavior ?? '');
   row.classList.toggle('stuck', actor.state === 'STUCK');
@@ -125,8 +125,8 @@ function foldRow(item, isOpen) {
 }
 
 const panel = new Panel(byId('panel'), (pid) => choose({pid, supervisor: '', child: null}));
-function choose(choice) {
-  panel.show(node(), choice);
+function choose({pid, supervisor, child, title, about}) {
+  panel.show(node(), {pid, supervisor, child, title, about});
   byId('panel').scrollIntoView({block: innerWidth < 900 ? 'start' : 'nearest'});
 }
 
@@ -135,18 +135,18 @@ const tree = new Rows(byId('tree'), {
 });
 const actorRows = (id) => new Rows(byId(id), {
   build: cells('state', 'name', 'bar', 'pid', 'about'), fill: fillActorRow, keyOf: (actor) => actor.pid,
-  onOpen: (actor) => choose(rowOfPid(actor.pid)),
+  onOpen: (actor) => choose(choiceOfPid(actor.pid)),
 });
 const busy = actorRows('busy');
 const foundRows = actorRows('found');
 const events = new Rows(byId('events'), {
   build: cells('time', 'name', 'kind', 'about'), fill: fillEventRow, keyOf: (entry) => entry.number,
-  onOpen: (entry) => choose({...rowOfPid(entry.pid ?? ''), title: `${entry.child || entry.supervisor} ${entry.kind}`,
+  onOpen: (entry) => choose({...choiceOfPid(entry.pid ?? ''), title: `${entry.child || entry.supervisor} ${entry.kind}`,
     about: [['time', timeText(entry.time_unix_nanos)], ['supervisor', entry.supervisor], ['reason', entry.reason ?? '']]}),
 });
 const letters = new Rows(byId('letters'), {
   build: cells('time', 'name', 'pid', 'about'), fill: fillLetterRow, keyOf: (entry) => entry.number,
-  onOpen: (entry) => choose({...rowOfPid(entry.to ?? ''), title: 'Dead letter', about: [
+  onOpen: (entry) => choose({...choiceOfPid(entry.to ?? ''), title: 'Dead letter', about: [
     ['time', timeText(entry.time_unix_nanos)], ['why', entry.why], ['from', entry.from ?? 'outside any actor'],
     ['mailbox', entry.mailbox ?? ''], ['type', entry.type ?? ''], ['size', bytesText(entry.bytes)]]}),
 });
@@ -158,9 +158,9 @@ const workers = new Rows(byId('workers'), {
 });
 
 // The choice of that actor, as the child that it is in the tree if it is one.
-function rowOfPid(pid) {
+function choiceOfPid(pid) {
   const row = pid && node().tree().find((each) => each.pid === pid);
-  return row || {pid, supervisor: '', child: null};
+  return row ? {pid, supervisor: row.supervisor, child: row.child} : {pid, supervisor: '', child: null};
 }
 
 // ---- Drawing ----
@@ -183,15 +183,13 @@ function draw() {
   byId('banner').hidden = error === '';
   setText(byId('banner'), error && `Node ${node().name} does not answer: ${error}. What follows may be old.`);
   drawSummary();
-  const most = Math.max(1, ...node().top.map((actor) => number(actor.waiting)));
-  node().top.forEach((actor) => { actor.most = most; });
-  tree.set(node().tree());
+  tree.set(node().tree(), true);  // flashes end, and the states of busy actors are shown there too
   busy.set(node().top);
   foundRows.set(found);
   events.set(node().events);
   letters.set(node().letters);
   peers.set(node().peers);
-  workers.set(node().workers.map((worker, index) => Object.assign(worker, {place: index + 1})));
+  workers.set(node().workers);
   setText(byId('tree-count'), `${counted(node().supervisors.size, 'supervisor')}${node().hasMore ? ', and more' : ''}`);
   setText(byId('busy-count'), `${node().top.filter((actor) => actor.state === 'STUCK').length} stuck, ${node().top.length} shown`);
   setText(byId('events-count'), kept(node().events, lostEvents));

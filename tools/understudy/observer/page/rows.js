@@ -19,6 +19,10 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+function setAttribute(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 // A bar that shows how full something is; the number stands beside it.
 export function fillBar(bar, part, text) {
   const percent = `${Math.round(Math.min(1, Math.max(0, part)) * 100)}%`;
@@ -54,12 +58,18 @@ export class Rows {
   #id;
   #rows = [];  // elements, for reuse
 
-  set(items) {
+  // Shows these items. The same array as before holds the same items, which are drawn anew only if `isChanged`.
+  set(items, isChanged = false) {
+    if (items === this.items && !isChanged) return;
+    if (items !== this.items) this.#measure(items);
+    this.draw();
+  }
+
+  #measure(items) {
     this.items = items;
     this.#space.style.setProperty('height', `${items.length * rowHeight}px`);
     this.element.style.setProperty('--count', items.length);
     this.element.dataset.empty = String(items.length === 0);
-    this.draw();
   }
 
   // Shows what is in view.
@@ -70,7 +80,7 @@ export class Rows {
     const shown = this.items.slice(top, top + count);
     while (this.#rows.length < shown.length) {
       const element = this.#space.appendChild(make('div', 'row'));
-      const row = {element, parts: build(element), item: null};
+      const row = {element, parts: build(element), item: null, place: -1};
       element.setAttribute('role', this.options.onFold ? 'treeitem' : 'option');
       element.addEventListener('click', () => {
         if (row.item === null) return;
@@ -85,12 +95,15 @@ export class Rows {
       row.element.hidden = row.item === null;
       if (row.item === null) return;
       const place = top + index;
-      row.element.style.setProperty('transform', `translateY(${place * rowHeight}px)`);
-      row.element.id = `${this.#id}-${place}`;
+      if (row.place !== place) {
+        row.place = place;
+        row.element.style.setProperty('transform', `translateY(${place * rowHeight}px)`);
+        row.element.id = `${this.#id}-${place}`;
+        row.element.setAttribute('aria-posinset', String(place + 1));
+      }
       const isSelected = keyOf(row.item) === this.selected;
-      row.element.setAttribute('aria-selected', String(isSelected));
-      row.element.setAttribute('aria-setsize', String(this.items.length));
-      row.element.setAttribute('aria-posinset', String(place + 1));
+      setAttribute(row.element, 'aria-selected', String(isSelected));
+      setAttribute(row.element, 'aria-setsize', String(this.items.length));
       if (isSelected) active = row.element.id;
       fill(row.parts, row.item, row.element);
     });
