@@ -11,6 +11,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/simulation_trace.h"
 
 namespace understudy {
 namespace {
@@ -34,13 +35,17 @@ TestSystem::TestSystem(uint64_t seed, std::string name)
 TestSystem::TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::string name)
     : internal::ExecutorHolder{std::move(own)},
       ActorSystem(Options(*internal::ExecutorHolder::own, seed, std::move(name))),
-      executor_(*internal::ExecutorHolder::own) {}
+      executor_(*internal::ExecutorHolder::own) {
+  TraceIfRecorded();
+}
 
 TestSystem::TestSystem(SeededExecutor& executor, uint64_t seed, std::string name)
     : TestSystem(executor, executor, seed, std::move(name)) {}
 
 TestSystem::TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed, std::string name)
-    : ActorSystem(Options(share, seed, std::move(name))), executor_(executor) {}
+    : ActorSystem(Options(share, seed, std::move(name))), executor_(executor) {
+  TraceIfRecorded();
+}
 
 TestSystem::~TestSystem() { Shutdown(absl::Seconds(5)); }
 
@@ -51,9 +56,16 @@ void TestSystem::StartTrace(std::vector<std::string>* lines) {
   core().set_tracer([this](absl::string_view line) { AddToTrace(line); });
 }
 
+void TestSystem::StopTrace() { core().set_tracer(nullptr); }
+
+void TestSystem::TraceIfRecorded() {
+  if (SimulationTrace::Current() == nullptr) return;
+  core().set_tracer([this](absl::string_view line) { AddToTrace(line); });
+}
+
 void TestSystem::AddToTrace(absl::string_view line) {
-  if (lines_ == nullptr) return;
-  lines_->push_back(absl::StrCat(Now().nanos(), " ", line));
+  if (SimulationTrace* const recorder = SimulationTrace::Current(); recorder != nullptr) recorder->Add(Now(), line);
+  if (lines_ != nullptr) lines_->push_back(absl::StrCat(Now().nanos(), " ", line));
 }
 
 }  // namespace understudy

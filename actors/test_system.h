@@ -66,10 +66,16 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   // nodes of a cluster can share one trace.
   void StartTrace(std::vector<std::string>* lines);
   const std::vector<std::string>& trace() const { return trace_; }
+  // From now on neither trace() nor a SimulationTrace gets a line of this system's actors.
+  void StopTrace();
+  // Adds a line of the test's own to the trace, and to the SimulationTrace if there is one.
   void AddToTrace(absl::string_view line);
 
  private:
   TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::string name);
+
+  // If there is a SimulationTrace.
+  void TraceIfRecorded();
 
   SeededExecutor& executor_;
   std::vector<std::string> trace_;

@@ -32,9 +32,9 @@ void PrintSeedAndFailAtThree(uint64_t seed) {
   EXPECT_NE(seed, 3U);
 }
 
-TEST(ForEachSeedDeathTest, StopsAtTheFirstSeedThatFails) {
+TEST(ForEachSeedDeathTest, RunsTheFirstSeedThatFailsOnceMoreAndStops) {
   EXPECT_EXIT(ExitWithResultOf([] { ForEachSeed(2, PrintSeedAndFailAtThree); }), ExitedWithCode(0), "1 2 $");
-  EXPECT_EXIT(ExitWithResultOf([] { ForEachSeed(5, PrintSeedAndFailAtThree); }), ExitedWithCode(1), "1 2 3 $");
+  EXPECT_EXIT(ExitWithResultOf([] { ForEachSeed(5, PrintSeedAndFailAtThree); }), ExitedWithCode(1), "1 2 3 3 $");
 }
 
 TEST(ForEachSeedDeathTest, RunsTheSeedOfTheEnvironmentAlone) {
@@ -43,7 +43,7 @@ TEST(ForEachSeedDeathTest, RunsTheSeedOfTheEnvironmentAlone) {
     ForEachSeed(5, PrintSeedAndFailAtThree);
   };
   EXPECT_EXIT(ExitWithResultOf([&] { run_with("17"); }), ExitedWithCode(0), "^17 $");
-  EXPECT_EXIT(ExitWithResultOf([&] { run_with("3"); }), ExitedWithCode(1), "^3 $");
+  EXPECT_EXIT(ExitWithResultOf([&] { run_with("3"); }), ExitedWithCode(1), "^3 3 $");
   EXPECT_DEATH(run_with("x"), "not a number");
 }
 

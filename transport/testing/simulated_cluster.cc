@@ -16,6 +16,7 @@
 #include "understudy/actors/pausable_executor.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
+#include "understudy/actors/simulation_trace.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/children/child_host_name.h"
 #include "understudy/transport/children/node_spawner.h"
@@ -36,18 +37,23 @@ SimulatedCluster::SimulatedCluster(Options options)
                        absl::AnyInvocable<void()> callback) { executor_.RunAt(time, std::move(callback)); },
       .latency_max = options_.latency_max,
       .identity = options_.identity,
-      .trace = options_.traces == Options::Traces::kAll ? [this](absl::string_view line) { Trace(line); }
-                                                        : std::function<void(absl::string_view)>()});
+      .trace =
+          IsTraced() ? [this](absl::string_view line) { Trace(line); } : std::function<void(absl::string_view)>()});
   for (const std::string& node : options_.nodes) Start(node);
 }
 
 SimulatedCluster::~SimulatedCluster() {
   for (const std::string& node : options_.nodes) {
-    if (nodes_.contains(node)) Crash(node);
+    if (nodes_.contains(node)) End(node);
   }
 }
 
+bool SimulatedCluster::IsTraced() const {
+  return options_.traces == Options::Traces::kAll || SimulationTrace::Current() != nullptr;
+}
+
 void SimulatedCluster::Trace(absl::string_view line) {
+  if (SimulationTrace* const recorder = SimulationTrace::Current()) recorder->Add(executor_.clock().Now(), line);
   if (options_.traces == Options::Traces::kNone) return;
   trace_.push_back(absl::StrCat(executor_.clock().Now().nanos(), " ", line));
 }
@@ -66,6 +72,7 @@ NodeCore& SimulatedCluster::core(absl::string_view node) {
 
 void SimulatedCluster::Start(absl::string_view name) {
   UNDERSTUDY_CHECK(!nodes_.contains(name), "node ", name, " runs already");
+  Trace(absl::StrCat("start ", name));
   Node& node = nodes_[std::string(name)];
   node.executor = executors_.emplace_back(std::make_unique<PausableExecutor>(executor_)).get();
   node.system = std::make_unique<TestSystem>(executor_, *node.executor, random_.Next() >> 1, std::string(name));
@@ -121,14 +128,20 @@ void SimulatedCluster::Start(absl::string_view name) {
     const absl::Status set = node.core->SetPeer(peer, peer);
     UNDERSTUDY_CHECK(set.ok(), set.message());
   }
+  if (options_.on_start) options_.on_start(name, *system);
 }
 
 void SimulatedCluster::Crash(absl::string_view name) {
   UNDERSTUDY_CHECK(nodes_.contains(name), "node ", name, " does not run");
   Trace(absl::StrCat("crash ", name));
-  if (nodes_.find(name)->second.executor->is_paused()) Resume(name);
+  End(name);
+}
+
+void SimulatedCluster::End(absl::string_view name) {
+  if (IsPaused(name)) Resume(name);
   Node node = std::move(nodes_.extract(std::string(name)).mapped());
   network_->Silence(name);
+  node.system->StopTrace();  // its actors' ends are none of the simulated run
   node.system->InstallRouter(nullptr);
   node.system->InstallPublisher(nullptr);
   node.system->InstallSpawner(nullptr);
@@ -148,6 +161,11 @@ void SimulatedCluster::Resume(absl::string_view name) {
   Trace(absl::StrCat("resume ", name));
   nodes_.find(name)->second.executor->Resume();
   network_->Resume(name);
+}
+
+bool SimulatedCluster::IsPaused(absl::string_view name) const {
+  const auto found = nodes_.find(name);
+  return found != nodes_.end() && found->second.executor->is_paused();
 }
 
 bool SimulatedCluster::RunUntil(const std::function<bool()>& done, absl::Duration within) {

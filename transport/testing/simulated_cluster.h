@@ -1,17 +1,20 @@
 // SimulatedCluster: several nodes in one process and one thread, on virtual
 // time, joined by a simulated network. The same seed gives the same run.
 //
-//   SimulatedCluster cluster({.seed = 7, .nodes = {"a", "b"}});
+//   SimulatedCluster cluster({.seed = 7, .nodes = {"a", "b"}, .on_start = [&](absl::string_view node, TestSystem&
+//   system) {
+//     if (node == "a") system.Spawn(HouseTree(disk_of_a));    // what the node's program does
+//   }});
 //   cluster.RunFor(absl::Seconds(1));
-//   cluster.system("a").Spawn<EnglishAuction>(...);
 //   cluster.network().Cut("a", "b");
 //   cluster.Pause("b");                   // as SIGSTOP does, until Resume
 //   cluster.Crash("b");
-//   cluster.Start("b");                   // a new incarnation
+//   cluster.Start("b");                   // a new incarnation, with its on_start
 //   EXPECT_THAT(cluster.trace(), ...);    // every step of every actor, every frame, byte for byte
 //
-// Every node dials every other, unless Options::hub says otherwise. Threads: one. Lifetime: a system or core of a
-// node is valid until its Crash.
+// Every node dials every other, unless Options::hub says otherwise. RandomFaults (random_faults.h) lets the seed choose
+// the faults. Threads: one. Lifetime: a system or core of a node is valid until its Crash. What outlives a crash, such
+// as a disk, is an object of the test, declared before the cluster.
 #ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
 #define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
 
@@ -60,6 +63,9 @@ class SimulatedCluster {
     // NodeCoreOptions::messages of the node, so that two nodes of one process may have different .proto files; null: it
     // is null on every node.
     std::function<const google::protobuf::DescriptorPool*(absl::string_view node)> messages;
+    // Called when a node starts, at first and after each Crash: spawns what the node's program spawns. Other nodes may
+    // not run yet. May be null.
+    std::function<void(absl::string_view node, TestSystem& system)> on_start;
     // Called with every PeerEvent of every node's core, which peer_events() records too; may be null.
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
     // NodeCoreOptions::watch of every node; may be null.
@@ -68,7 +74,7 @@ class SimulatedCluster {
     enum class Traces { kAll, kNone } traces = Traces::kAll;
   };
 
-  // Starts the nodes; their sessions begin when time passes.
+  // Starts the nodes, in the order of Options::nodes; their sessions begin when time passes.
   explicit SimulatedCluster(Options options);
   ~SimulatedCluster();
   SimulatedCluster(const SimulatedCluster&) = delete;
@@ -86,9 +92,12 @@ class SimulatedCluster {
   // Starts a node that has crashed again, as a new incarnation.
   void Start(absl::string_view node);
   bool IsRunning(absl::string_view node) const { return nodes_.contains(node); }
+  // All nodes, whether they run or not.
+  const std::vector<std::string>& nodes() const { return options_.nodes; }
   // Stops the node's process, as SIGSTOP does, until Resume or Crash.
   void Pause(absl::string_view node);
   void Resume(absl::string_view node);
+  bool IsPaused(absl::string_view node) const;
 
   void RunFor(absl::Duration duration) { executor_.Advance(duration); }
   // Runs until `done` returns true or `within` has passed. Returns the last result of
@@ -110,6 +119,9 @@ class SimulatedCluster {
     std::unique_ptr<internal::NodeSpawner> spawner;  // starts children on other nodes, but no process children
   };
 
+  void End(absl::string_view node);
+  // True if somebody reads the lines of Trace.
+  bool IsTraced() const;
   void Trace(absl::string_view line);
   bool AreMeantToMeet(absl::string_view a, absl::string_view b) const {
     return a != b && (options_.hub.empty() || a == options_.hub || b == options_.hub);

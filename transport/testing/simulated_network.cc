@@ -274,6 +274,7 @@ void SimulatedNetwork::Listen(absl::string_view node, AcceptStream accept) {
 void SimulatedNetwork::Silence(absl::string_view node) { state_->Silence(node); }
 
 void SimulatedNetwork::Cut(absl::string_view a, absl::string_view b) {
+  state_->Trace(absl::StrCat("cut between ", a, " and ", b));
   state_->ForEach(a, b, [&](const std::shared_ptr<Pipe>& pipe) { state_->CloseBoth(pipe, "cut"); });
 }
 
@@ -295,11 +296,13 @@ void SimulatedNetwork::PartitionOneWay(absl::string_view from, absl::string_view
 }
 
 void SimulatedNetwork::Heal(absl::string_view a, absl::string_view b) {
+  state_->Trace(absl::StrCat(a, " and ", b, " reach each other again"));
   state_->partitions_.erase({std::string(a), std::string(b)});
   state_->partitions_.erase({std::string(b), std::string(a)});
 }
 
 void SimulatedNetwork::SetDelay(absl::string_view from, absl::string_view to, absl::Duration delay) {
+  state_->Trace(absl::StrCat("from ", from, " to ", to, " a frame takes ", absl::FormatDuration(delay), " more"));
   state_->delays_[{std::string(from), std::string(to)}] = delay;
 }
 

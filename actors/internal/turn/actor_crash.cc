@@ -52,6 +52,16 @@ Occupation OccupationOf(const ActorCore& core, const Activation& handler) {
   return {.kind = Kind::kMessage, .mailbox = &core.layout()[static_cast<size_t>(handler.mailbox)]};
 }
 
+// The class of the actor and its name, if it has one.
+std::string TitleOf(const ActorCore& core) {
+  const SpawnOptions& options = core.parts().spawn_or_default().options();
+  const Actor* const object = core.object();
+  std::string title = object == nullptr ? options.label : DemangledName(typeid(*object).name());
+  const std::string& name = options.registered_as.empty() ? options.published_as : options.registered_as;
+  if (!name.empty()) absl::StrAppend(&title, " \"", name, "\"");
+  return title;
+}
+
 }  // namespace
 
 void Trace(ActorCore& core, absl::string_view what, const Activation& activation) {
@@ -63,7 +73,14 @@ void Trace(ActorCore& core, absl::string_view what, const Activation& activation
   const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
   const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
   system.tracer()(absl::StrCat(core.self().ToString(), " ", what, " ", mailbox, " of ",
-                               type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
+                               type == nullptr ? "start" : type->name(), " from ", sender.ToString(),
+                               type == nullptr && what == "handles" ? " as " + TitleOf(core) : std::string()));
+}
+
+void TraceEnd(ActorCore& core, const ExitReason& reason) {
+  if (core.system().tracer() == nullptr) return;
+  const std::string line = absl::StrCat(core.self().ToString(), " ends: ", reason.ToString());
+  core.system().tracer()(absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 
 void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reason) {

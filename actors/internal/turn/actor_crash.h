@@ -24,6 +24,8 @@ enum class ExitCause : uint8_t;
 // The actor "handles" or "resumes" `activation`: tells the system's tracer, and notes a message for later crash reports
 // before its handler may move from it. Call it only if the system is observed.
 void Trace(ActorCore& core, absl::string_view what, const Activation& activation);
+// Tells the system's tracer, if there is one, that the actor ends with this reason.
+void TraceEnd(ActorCore& core, const ExitReason& reason);
 // Makes the report of an actor that ends for a reason of its own, whose `cause` is kOwn or kOwnOutside. Call it while
 // the message or event that the actor was handling is still in hand.
 void NoteCrash(ActorCore& core, ExitCause cause);

@@ -180,6 +180,7 @@ const ExitReason* ActorCore::ending() const {
 // Suspended handlers newest first, OnExit, the object, names, exits and Downs.
 void ActorCore::End() {
   const ExitReason reason = ReasonOf(*this);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) TraceEnd(*this, reason);
   stage_.BeginEnd();
   cell().BeginStop();
   if (const CrashReport* crash = parts_.exits_or_default().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
