@@ -2,16 +2,8 @@
 
 load(":understudy.bzl", "understudy_facade")
 
-# What generated code includes. Public targets: the rule is used in any package.
-_RUNTIME = [
-    "//actors:api",
-    "//actors:ids",
-    "//actors:mailbox",
-    "//actors:message",
-    "//actors:routing",
-    "//proto:ref_cc_proto",
-    "//transport:ref_proto",
-]
+# What generated code includes. Public: the rule is used in any package.
+_RUNTIME = "//bazel:actor_classes"
 
 def _path_in_import(file):
     """The name by which .proto files import this one."""
@@ -117,7 +109,7 @@ def cc_actor_library(name, deps, visibility = None, testonly = False, tags = [])
         testonly = testonly,
         tags = tags,
         visibility = private,
-        deps = [":" + messages] + [str(Label(target)) for target in _RUNTIME] + [
+        deps = [":" + messages, str(Label(_RUNTIME))] + [
             "@com_google_absl//absl/status:statusor",
             "@com_google_absl//absl/strings",
             "@com_google_absl//absl/time",
@@ -138,7 +130,7 @@ def cc_actor_library(name, deps, visibility = None, testonly = False, tags = [])
         testonly = True,
         tags = tags,
         visibility = private,
-        deps = [":" + classes, ":" + messages, str(Label("//:testing")), str(Label("//actors:api"))],
+        deps = [":" + classes, ":" + messages, str(Label("//:testing")), str(Label(_RUNTIME))],
     )
     understudy_facade(
         name = name + "_testing",

@@ -3,7 +3,13 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/existing_child.h"
+#include "understudy/supervision/internal/pending_answers.h"
 
 namespace understudy {
 
@@ -28,6 +34,19 @@ SupervisorSpec PoolTree(const PoolOptions& options) {
   tree.on_event = options.on_event;
   tree.pool = std::move(pool);
   return tree;
+}
+
+internal::AnswerRequest internal::OrExisting(AnswerRequest answer) {
+  return [answer = std::move(answer)](absl::StatusOr<Pid> started) mutable {
+    const absl::optional<Pid> existing = ExistingChild(started.status());
+    if (!existing.has_value()) {
+      std::move(answer)(std::move(started));
+    } else if (existing->is_null()) {
+      std::move(answer)(MakeError(ErrorKind::kRestarting, started.status().message()));
+    } else {
+      std::move(answer)(*existing);
+    }
+  };
 }
 
 }  // namespace understudy

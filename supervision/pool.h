@@ -7,7 +7,8 @@
 //   auto starting = workers.start().Ask(config, absl::Seconds(1));       // workers: a PoolRef<Worker(JobConfig)>
 //   absl::StatusOr<Ref<Worker>> worker = co_await starting;              // started, or why not
 //   auto keyed = workers.start_as().Ask({"job-17", config}, absl::Seconds(1));
-//   workers.terminate_child() …  TerminateChild{"job-17"}, or {.pid = worker->pid()}
+//   auto found = workers.find_or_start().Ask({"job-17", config}, absl::Seconds(1));   // the one that runs, if there is
+//   one workers.terminate_child() …  TerminateChild{"job-17"}, or {.pid = worker->pid()}
 //
 // A pool is a supervisor: it answers which_children, count_children, get_child_spec and subscribe, gives up when its
 // intensity is spent, and ends after its children. It differs from other supervisors in this:
@@ -21,8 +22,11 @@
 // - start_child, restart_child and delete_child are refused.
 // - All children are stopped at once.
 //
-// A pool begins without children, also after a restart of the pool. For children that must always be there, put a child
-// after the pool under rest_for_one whose Start asks the pool to start each of them.
+// A pool begins without children, also after a restart of the pool. For children that must always be there, put
+// InitialChildren (initial_children.h) after the pool under rest_for_one.
+//
+// find_or_start answers the child with that id, which is started if there is none; the arguments of a child that runs
+// stay as they are. While that child is being restarted or stopped, it answers Restarting: ask again after a pause.
 //
 // The arguments of a child's constructor are the request: the argument itself if there is one, else a tuple. They are
 // copied at each start. The answer to a start that declined is a null ref.
@@ -43,6 +47,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -93,7 +98,7 @@ struct PoolOptions {
 // Returns the tree of such a pool, for Pool's constructor. It is not validated.
 SupervisorSpec PoolTree(const PoolOptions& options);
 
-// The request of start_as: the id of the child, not empty, and the arguments of its constructor.
+// The request of start_as and find_or_start: the id of the child, not empty, and the arguments of its constructor.
 template <class Arguments>
 struct Keyed {
   std::string id;
@@ -110,6 +115,14 @@ template <class Arg>
 struct ArgumentsOf<Arg> {
   using type = Arg;
 };
+
+}  // namespace internal
+
+namespace internal {
+
+// Answers as `answer` does, but with the child's pid if its id is taken, and Restarting if that child is down for the
+// moment.
+AnswerRequest OrExisting(AnswerRequest answer);
 
 }  // namespace internal
 
@@ -136,10 +149,12 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
  protected:
   Mailbox<"start", Call<Arguments, ChildRef>> start{this, kRequests};
   Mailbox<"start_as", Call<Keyed<Arguments>, ChildRef>> start_as{this, kRequests};
+  Mailbox<"find_or_start", Call<Keyed<Arguments>, ChildRef>> find_or_start{this, kRequests};
 
   Behavior Supervising() override {
     return SupervisingAnd(On(start, &Pool::StartOne).When(&Pool::MayStart),
-                          On(start_as, &Pool::StartOneAs).When(&Pool::MayStart));
+                          On(start_as, &Pool::StartOneAs).When(&Pool::MayStart),
+                          On(find_or_start, &Pool::FindOrStartOne).When(&Pool::MayStart));
   }
 
  private:
@@ -150,11 +165,17 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
     StartMemberOfPool("", StartOf(std::move(arguments)), Answering(std::move(replier)));
   }
   void StartOneAs(Keyed<Arguments> keyed, Replier<ChildRef> replier) {
+    StartKeyed(std::move(keyed), Answering(std::move(replier)));
+  }
+  void FindOrStartOne(Keyed<Arguments> keyed, Replier<ChildRef> replier) {
+    StartKeyed(std::move(keyed), internal::OrExisting(Answering(std::move(replier))));
+  }
+  void StartKeyed(Keyed<Arguments> keyed, internal::AnswerRequest answer) {
     if (keyed.id.empty()) {
-      replier.Reply(absl::InvalidArgumentError("the id is empty; `start` makes one up"));
+      std::move(answer)(absl::InvalidArgumentError("the id is empty; `start` makes one up"));
       return;
     }
-    StartMemberOfPool(std::move(keyed.id), StartOf(std::move(keyed.arguments)), Answering(std::move(replier)));
+    StartMemberOfPool(std::move(keyed.id), StartOf(std::move(keyed.arguments)), std::move(answer));
   }
   static internal::AnswerRequest Answering(Replier<ChildRef> replier) {
     return internal::AnswerWith(std::move(replier), [](Pid pid) { return ChildRef(pid); });
@@ -181,11 +202,15 @@ class PoolRef<A(Args...)> : public SupervisorRef {
 
   Channel<Call<Arguments, ChildRef>> start() const { return Ref<PoolType>(pid())[&PoolType::start]; }
   Channel<Call<Keyed<Arguments>, ChildRef>> start_as() const { return Ref<PoolType>(pid())[&PoolType::start_as]; }
+  Channel<Call<Keyed<Arguments>, ChildRef>> find_or_start() const {
+    return Ref<PoolType>(pid())[&PoolType::find_or_start];
+  }
 
   static std::vector<MailboxSignature> Mailboxes() {
     std::vector<MailboxSignature> mailboxes = SupervisorRef::Mailboxes();
     mailboxes.push_back(SignatureOf(&PoolType::start));
     mailboxes.push_back(SignatureOf(&PoolType::start_as));
+    mailboxes.push_back(SignatureOf(&PoolType::find_or_start));
     return mailboxes;
   }
 };

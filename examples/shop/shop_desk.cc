@@ -95,17 +95,12 @@ ShopDesk::Answer ShopDesk::AskOrder(Request request, Rpc<Request> rpc) {
 }
 
 Task<absl::StatusOr<OrderRef>> ShopDesk::Open(std::string order) {
-  const OrderRef present = Named<OrderRef>(OrderName(order)).Resolve();
-  if (!present.pid().is_unnamed()) co_return present;
   understudy::Keyed<OrderSetup> keyed{order, setup_};
   keyed.arguments.order = order;
-  auto starting = Named<OrderPool::Ref>("orders")->start_as().Ask(keyed, kTimeout);
-  absl::StatusOr<OrderPool::ChildRef> started = co_await starting;
-  if (started.ok()) co_return OrderRef(started->pid());
-  // Another call has started it meanwhile, or its last life has just ended.
-  if (absl::IsAlreadyExists(started.status()))
-    co_return understudy::MakeError(understudy::ErrorKind::kRestarting, "busy");
-  co_return started.status();
+  auto finding = Named<OrderPool::Ref>("orders")->find_or_start().Ask(keyed, kTimeout);
+  absl::StatusOr<OrderPool::ChildRef> found = co_await finding;
+  if (!found.ok()) co_return found.status();
+  co_return OrderRef(found->pid());
 }
 
 }  // namespace shop

@@ -7,14 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/examples/shop/inventory.h"
-#include "understudy/examples/shop/opener.h"
 #include "understudy/examples/shop/orders.h"
+#include "understudy/supervision/initial_children.h"
 #include "understudy/supervision/pool.h"
 
 namespace shop {
 
 // The pools are exclusive: a life that was killed in the middle of a handler must not write to a journal that its next
 // life has read.
+using understudy::InitialChildren;
 using understudy::Of;
 using understudy::PoolOptions;
 using understudy::RestartType;
@@ -27,9 +28,9 @@ Catalogue MakeCatalogue(int skus, int32_t items) {
 
 understudy::SupervisorBuilder InventoryTree(const Catalogue& catalogue, Journal* journal) {
   const auto list = [catalogue, journal] {
-    std::vector<Opener<ItemPool>::Child> all;
+    std::vector<understudy::Keyed<ItemSetup>> all;
     for (const auto& [sku, items] : catalogue) all.push_back({sku, {.sku = sku, .items = items, .journal = journal}});
-    return absl::StatusOr<std::vector<Opener<ItemPool>::Child>>(all);
+    return absl::StatusOr<std::vector<understudy::Keyed<ItemSetup>>>(all);
   };
   return understudy::RestForOne()
       .Intensity(5, absl::Seconds(10))
@@ -39,15 +40,15 @@ understudy::SupervisorBuilder InventoryTree(const Catalogue& catalogue, Journal*
                                                .intensity = 5,
                                                .period = absl::Seconds(10)})
                           .RegisteredAs("items"))
-      .Child("items opened", Of<Opener<ItemPool>>("items", list));
+      .Child("all items", Of<InitialChildren<ItemPool>>("items", list));
 }
 
 understudy::SupervisorBuilder OrdersTree(const Catalogue& catalogue, Journal* journal, absl::Duration pay_within) {
   const OrderSetup setup{.order = "", .pay_within = pay_within, .journal = journal};
-  const auto list = [setup]() -> absl::StatusOr<std::vector<Opener<OrderPool>::Child>> {
+  const auto list = [setup]() -> absl::StatusOr<std::vector<understudy::Keyed<OrderSetup>>> {
     absl::StatusOr<std::vector<std::string>> open = OpenOrders(*setup.journal);
     if (!open.ok()) return open.status();
-    std::vector<Opener<OrderPool>::Child> all;
+    std::vector<understudy::Keyed<OrderSetup>> all;
     for (const std::string& order : *open) {
       all.push_back({order, setup});
       all.back().arguments.order = order;
@@ -63,7 +64,7 @@ understudy::SupervisorBuilder OrdersTree(const Catalogue& catalogue, Journal* jo
                                                  .intensity = 5,
                                                  .period = absl::Seconds(10)})
                            .RegisteredAs("orders"))
-      .Child("orders opened", Of<Opener<OrderPool>>("orders", list))
+      .Child("open orders", Of<InitialChildren<OrderPool>>("orders", list))
       .Child("desk", Of<ShopDesk>(catalogue, setup).RegisteredAs("shop"));
 }
 

@@ -44,6 +44,7 @@
 #include "understudy/supervision/actor_factories.h"    // IWYU pragma: keep
 #include "understudy/supervision/builders.h"           // IWYU pragma: keep
 #include "understudy/supervision/child_spec.h"         // IWYU pragma: keep
+#include "understudy/supervision/initial_children.h"   // IWYU pragma: keep
 #include "understudy/supervision/limits.h"             // IWYU pragma: keep
 #include "understudy/supervision/pool.h"               // IWYU pragma: keep
 #include "understudy/supervision/spec_errors.h"        // IWYU pragma: keep
@@ -58,4 +59,5 @@
 #include "understudy/transport/ref_proto.h"            // IWYU pragma: keep
 #include "understudy/transport/session_times.h"        // IWYU pragma: keep
 #include "understudy/transport/supervision_report.h"   // IWYU pragma: keep
+#include "understudy/transport/tree_factories.h"       // IWYU pragma: keep
 #include "understudy/transport/tree_file.h"            // IWYU pragma: keep

@@ -77,7 +77,7 @@ TEST_F(InventoryTest, TheNextLifeKnowsWhatWasConfirmed) {
   EXPECT_FALSE(Reserve(second, "c", 1).ok());
 }
 
-// The pool begins without children, and its Opener fills it again.
+// The pool begins without children, and its InitialChildren come again.
 TEST_F(InventoryTest, WhenThePoolEndsItsItemsComeBack) {
   system().Spawn(InventoryTree({{"tea", 10}, {"rum", 5}}, &journal_));
   const auto rum = system().Lookup<ItemRef>("inventory/rum", absl::Seconds(5));
