@@ -17,6 +17,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system/local_registry.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
 
@@ -25,8 +26,28 @@ namespace {
 
 ActorSystemOptions Completed(ActorSystemOptions options) {
   if (options.seed == 0) options.seed = Random::RandomSeed();
-  if (options.threads.log == nullptr) options.threads.log = options.log;
+  if (options.log == nullptr) options.log = &LogSink::Stderr();
   return options;
+}
+
+ThreadPoolOptions WithLog(ThreadPoolOptions options, LogSink& log) {
+  if (options.log == nullptr) options.log = &log;
+  return options;
+}
+
+internal::LogOrigin OriginOfLogLine(LogFormat format) {
+  internal::LogOrigin origin;
+  const internal::CurrentTurn& turn = internal::ThisTurn();
+  origin.node = turn.system == nullptr ? internal::NameOfOnlySystem() : turn.system->name();
+  if (turn.cell == nullptr) return origin;
+  // A fence may end the actor while its handler runs, but not while this is kernel code.
+  const internal::KernelCode kernel;
+  if (kernel.is_fenced()) {
+    origin.actor = turn.self.ToString();
+  } else {
+    internal::DescribeForLog(*turn.actor(), format, origin);
+  }
+  return origin;
 }
 
 // With a seed, which is for replays, the key is derived from the seed; such a key has too few random bits to be a
@@ -90,10 +111,10 @@ SystemCore* CoreOf(ActorSystem& system) { return &system.core(); }
 ActorSystem::ActorSystem(ActorSystemOptions options)
     : address_key_(KeyFor(options.seed)),
       options_(Completed(std::move(options))),
-      own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(options_.threads) : nullptr),
+      log_(*options_.log, options_.executor == nullptr ? Clock::Real() : options_.executor->clock(), options_.name),
+      own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(WithLog(options_.threads, log_)) : nullptr),
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()}, address_key_,
-            own_pool_ == nullptr ? *options_.executor : *own_pool_,
-            options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
+            own_pool_ == nullptr ? *options_.executor : *own_pool_, log_, options_.seed),
       registry_(std::make_unique<LocalRegistry>(core_)),
       mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   if (options_.fatal_signal_reports == FatalSignalReports::kYes) ReportFatalSignals();
@@ -103,6 +124,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
   core_.set_actors_max(std::clamp<int64_t>(options_.actors_max, 1, limits::kActorsPerSystemMax));
   core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
   internal::AddSystem(&core_);
+  internal::SetLogOrigin(&OriginOfLogLine);
 }
 
 ActorSystem::~ActorSystem() {

@@ -47,6 +47,7 @@
 #include "understudy/actors/internal/system/fatal_signals.h"
 #include "understudy/actors/internal/system/mailbox_watch.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/system/system_log.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -89,7 +90,8 @@ struct ActorSystemOptions {
   // The seed of everything random in the system, including its incarnation and the key of its addresses. If 0, the
   // operating system's generator is used.
   uint64_t seed = 0;
-  LogSink* log = nullptr;  // must outlive the system; null: standard error
+  // Must outlive the system. If null, LogSink::Stderr(). LogSink says which lines the system leaves out.
+  LogSink* log = nullptr;
   // The log names each mailbox that has been closed, with messages in it, for longer than this; if this is not above
   // zero, each that is so at a periodic look. Use InfiniteDuration with virtual time, which would otherwise advance for
   // ever, from one look to the next.
@@ -246,7 +248,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   Registry& registry() { return core_.registry(); }
   Executor& executor() { return core_.executor(); }
   Clock& clock() { return core_.clock(); }
-  LogSink& log() { return core_.log(); }
+  LogSink& log() { return log_; }
+  // The least severe lines that the log has; nullopt if it has none.
+  absl::optional<LogSeverity> log_level() const { return log_.level(); }
+  // From now on the log has the lines that are at least as severe as `least`. FailedPrecondition: the sink discards
+  // lines of this severity, and has no LogSink::AtLevel; the level is as before.
+  absl::Status SetLogLevel(LogSeverity least) { return log_.SetLevel(least); }
+  LogCounts log_counts() const { return log_.counts(); }
   // Returns a seed, derived from the system's, for a random generator of the caller.
   uint64_t NewSeed() { return core_.NewSeed(); }
 
@@ -318,7 +326,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   const AddressKey address_key_;
   const ActorSystemOptions options_;
   std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null unless this system reports fatal signals
-  const std::unique_ptr<ThreadPool> own_pool_;             // null if options_.executor is given
+  internal::SystemLog log_;
+  const std::unique_ptr<ThreadPool> own_pool_;  // null if options_.executor is given
   internal::SystemCore core_;
   const std::unique_ptr<Registry> registry_;
   std::unique_ptr<MailboxWatch> mailbox_watch_;

@@ -169,6 +169,11 @@ inline constexpr absl::Duration kProcessChildSilenceMax = absl::Minutes(10);
 inline constexpr size_t kEndReportBytesMax = 4096;
 // Log lines about dead letters in a second, so that a flood of dead letters does not flood the log.
 inline constexpr int kDeadLetterLinesPerSecond = 10;
+// Log lines that one place in the program may write in a second, so that a failure which repeats does not flood the
+// log.
+inline constexpr int kLogLinesPerSiteMax = 100;
+// Places for which these lines are counted one by one; further ones are counted together. Programs have some dozens.
+inline constexpr size_t kLogSitesMax = 1000;
 // The longest timeout of a call; longer ones are shortened to this.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -11,18 +12,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/system/log_head.h"
+#include "understudy/actors/internal/system/log_json.h"
 
 namespace understudy {
 namespace {
 
-std::atomic<std::string (*)()> log_origin = nullptr;
+constexpr std::array<absl::string_view, 4> kSeverityNames = {"debug", "info", "warning", "error"};
 
-// Empty if the origin is not known.
-std::string Origin() {
-  auto* const origin = log_origin.load(std::memory_order_relaxed);
-  return origin == nullptr ? std::string() : origin();
+std::atomic<internal::LogOrigin (*)(LogFormat)> log_origin = nullptr;
+
+internal::LogOrigin OriginOf(const LogLine& line, LogFormat format) {
+  auto* const known = log_origin.load(std::memory_order_relaxed);
+  internal::LogOrigin origin = known == nullptr ? internal::LogOrigin() : known(format);
+  if (origin.actor.empty() && !line.node.empty()) origin.node = std::string(line.node);
+  return origin;
 }
 
 // Stops where nothing more can be written. Standard error may be a pipe whose reader has gone, as a process child's is
@@ -48,33 +54,53 @@ void WriteToStderr(absl::string_view text) {
 
 class StderrSink final : public LogSink {
  public:
-  explicit StderrSink(LogSeverity least) : least_(least) {}
+  StderrSink(LogSeverity least, LogFormat format) : least_(least), format_(format) {}
 
-  void Write(LogSeverity severity, absl::string_view line) override {
-    if (!Wants(severity)) return;
+  void Put(const LogLine& line) override {
+    if (!Wants(line.severity)) return;
+    const internal::LogOrigin origin = OriginOf(line, format_);
+    if (format_ == LogFormat::kJson) return WriteToStderr(internal::JsonLogLine(line, origin) + "\n");
     constexpr absl::string_view kLetters = "DIWE";
     internal::FixedText head;
-    internal::AddLogHead(head, kLetters[static_cast<size_t>(severity)], Origin());
-    WriteToStderr(absl::StrCat(head.text(), line, "\n"));
+    internal::AddLogHead(head, kLetters[static_cast<size_t>(line.severity)],
+                         origin.actor.empty() ? origin.node : origin.actor);
+    WriteToStderr(absl::StrCat(head.text(), line.text, "\n"));
   }
   bool Wants(LogSeverity severity) const override { return severity >= least_; }
+  LogSink* AtLevel(LogSeverity least) override { return &Stderr(least, format_); }
 
  private:
   const LogSeverity least_;
+  const LogFormat format_;
 };
 
 class NullSink final : public LogSink {
  public:
-  void Write(LogSeverity /*severity*/, absl::string_view /*line*/) override {}
+  void Put(const LogLine& /*line*/) override {}
   bool Wants(LogSeverity /*severity*/) const override { return false; }
 };
 
 }  // namespace
 
-LogSink& LogSink::Stderr(LogSeverity least) {
-  static StderrSink* const sinks[] = {new StderrSink(LogSeverity::kDebug), new StderrSink(LogSeverity::kInfo),
-                                      new StderrSink(LogSeverity::kWarning), new StderrSink(LogSeverity::kError)};
-  return *sinks[static_cast<size_t>(least)];
+absl::string_view LogSeverityName(LogSeverity severity) { return kSeverityNames[static_cast<size_t>(severity)]; }
+
+absl::optional<LogSeverity> LogSeverityOf(absl::string_view name) {
+  for (size_t i = 0; i < kSeverityNames.size(); ++i) {
+    if (kSeverityNames[i] == name) return static_cast<LogSeverity>(i);
+  }
+  return absl::nullopt;
+}
+
+LogSink& LogSink::Stderr(LogSeverity least, LogFormat format) {
+  using Sinks = std::array<LogSink*, kSeverityNames.size()>;
+  const auto all = [](LogFormat of) {
+    Sinks sinks{};
+    for (size_t i = 0; i < sinks.size(); ++i) sinks[i] = new StderrSink(static_cast<LogSeverity>(i), of);
+    return sinks;
+  };
+  static const Sinks* const texts = new Sinks(all(LogFormat::kText));
+  static const Sinks* const objects = new Sinks(all(LogFormat::kJson));
+  return *(format == LogFormat::kText ? *texts : *objects)[static_cast<size_t>(least)];
 }
 
 LogSink& LogSink::Null() {
@@ -84,7 +110,7 @@ LogSink& LogSink::Null() {
 
 namespace internal {
 
-void SetLogOrigin(std::string (*origin)()) { log_origin.store(origin, std::memory_order_relaxed); }
+void SetLogOrigin(LogOrigin (*origin)(LogFormat format)) { log_origin.store(origin, std::memory_order_relaxed); }
 
 }  // namespace internal
 }  // namespace understudy

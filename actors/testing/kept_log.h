@@ -23,10 +23,10 @@ class KeptLog final : public LogSink {
  public:
   explicit KeptLog(LogSeverity least = LogSeverity::kDebug) : least_(least) {}
 
-  void Write(LogSeverity severity, absl::string_view line) override {
-    if (!Wants(severity)) return;
+  void Put(const LogLine& line) override {
+    if (!Wants(line.severity)) return;
     absl::MutexLock lock(&mu_);
-    lines_.emplace_back(line);
+    lines_.emplace_back(line.text);
   }
   bool Wants(LogSeverity severity) const override { return severity >= least_; }
   // The lines written so far, oldest first.

@@ -152,10 +152,10 @@ TEST(BlockingActorsTest, OnesWithThreadsOfTheirOwnCostThePoolNoWorker) {
 
 class FirstLine final : public LogSink {
  public:
-  void Write(LogSeverity, absl::string_view line) override {
+  void Put(const LogLine& line) override {
     absl::MutexLock lock(&mu_);
     if (!line_.empty()) return;
-    line_ = std::string(line);
+    line_ = std::string(line.text);
     written.Notify();
   }
   std::string line() {

@@ -350,7 +350,7 @@ TEST_F(CrashReportTest, TheLogsLineIsOneLine) {
 // A sink that wants no errors, and would write them.
 class Unwilling final : public LogSink {
  public:
-  void Write(LogSeverity, absl::string_view) override { ++lines; }
+  void Put(const LogLine&) override { ++lines; }
   bool Wants(LogSeverity severity) const override { return severity != LogSeverity::kError; }
   int lines = 0;
 };

@@ -387,9 +387,9 @@ TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
 
 class NotingSink final : public LogSink {
  public:
-  void Write(LogSeverity, absl::string_view line) override {
+  void Put(const LogLine& line) override {
     absl::MutexLock lock(&mu_);
-    lines_.emplace_back(line);
+    lines_.emplace_back(line.text);
     if (lines_.size() == 2) twice.Notify();
   }
   std::vector<std::string> lines() {

@@ -25,9 +25,9 @@ using ::testing::IsEmpty;
 
 class Lines final : public LogSink {
  public:
-  void Write(LogSeverity severity, absl::string_view line) override {
-    EXPECT_EQ(severity, LogSeverity::kError);
-    lines.emplace_back(line);
+  void Put(const LogLine& line) override {
+    EXPECT_EQ(line.severity, LogSeverity::kError);
+    lines.emplace_back(line.text);
   }
   std::vector<std::string> lines;
 };

@@ -21,7 +21,7 @@ using Kind = SupervisionEvent::Kind;
 
 class Lines final : public LogSink {
  public:
-  void Write(LogSeverity severity, absl::string_view line) override { lines.emplace_back(severity, std::string(line)); }
+  void Put(const LogLine& line) override { lines.emplace_back(line.severity, std::string(line.text)); }
   bool Wants(LogSeverity severity) const override { return severity >= least; }
 
   LogSeverity least = LogSeverity::kDebug;

@@ -61,6 +61,9 @@ constexpr Command kCommands[] = {
      "  --yes  does not ask\n"},
     {"drain", "", 0, "--yes", "make the node end its actors in order and leave, as SIGTERM does",
      "  --yes  does not ask\n"},
+    {"log-level", "LEVEL", 1, "--yes", "change which lines the node's log has",
+     "LEVEL is debug, info, warning or error: the log has these lines and more severe ones.\n"
+     "  --yes  does not ask\n"},
     {"observe", "[SOCKET...]", limits::kObservedNodesMax,
      "--port=", "serve a page that shows nodes live, and print its address for a browser",
      "Each SOCKET is what --ops names: the path of a node's Unix socket. The page shows the supervision tree, stuck\n"

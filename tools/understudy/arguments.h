@@ -19,7 +19,7 @@ struct Arguments {
   bool json = false;
   bool watch = false;   // top
   bool follow = false;  // dead-letters, events
-  bool yes = false;     // stop, kill, restart, drain
+  bool yes = false;     // stop, kill, restart, drain, log-level
 };
 
 // Parses `words`, the command line without the program's name. `environment` is the value of UNDERSTUDY_OPS, which

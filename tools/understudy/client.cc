@@ -195,6 +195,9 @@ absl::Status Client::Confirm(proto::ActRequest& request) {
   std::string what;
   if (request.action() == proto::DRAIN) {
     what = absl::StrCat("drain node ", node->name(), ", process ", node->pid());
+  } else if (request.action() == proto::LOG_LEVEL) {
+    what = absl::StrCat("set the log level of node ", node->name(), " to ", Operand(0), "; it is ",
+                        node->log_level().empty() ? "none" : node->log_level());
   } else {
     proto::GetActorRequest actor;
     actor.set_actor(request.actor());
@@ -217,8 +220,12 @@ absl::Status Client::Confirm(proto::ActRequest& request) {
 absl::Status Client::Act(proto::Action action) {
   proto::ActRequest request;
   request.set_action(action);
-  request.set_actor(Operand(0));
-  request.set_child(Operand(1));
+  if (action == proto::LOG_LEVEL) {
+    request.set_log_level(Operand(0));
+  } else {
+    request.set_actor(Operand(0));
+    request.set_child(Operand(1));
+  }
   if (!arguments_.yes) {
     if (absl::Status confirmed = Confirm(request); !confirmed.ok()) return confirmed;
   }
@@ -251,6 +258,7 @@ absl::Status Client::Run() {
       {"kill", [&] { return Act(proto::KILL); }},
       {"restart", [&] { return Act(proto::RESTART); }},
       {"drain", [&] { return Act(proto::DRAIN); }},
+      {"log-level", [&] { return Act(proto::LOG_LEVEL); }},
   };
   return commands.at(arguments_.command)();
 }

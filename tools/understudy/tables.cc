@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
@@ -157,13 +158,16 @@ std::string FormatJson(const google::protobuf::Message& message) {
 std::string FormatNode(const proto::NodeDetails& node) {
   std::vector<std::string> actions;
   for (const int action : node.actions()) {
-    actions.push_back(absl::AsciiStrToLower(proto::Action_Name(static_cast<proto::Action>(action))));
+    const std::string name = absl::AsciiStrToLower(proto::Action_Name(static_cast<proto::Action>(action)));
+    actions.push_back(absl::StrReplaceAll(name, {{"_", "-"}}));
   }
   return absl::StrCat(node.has_node() ? "node " : "system ", node.name(), ", process ", node.pid(),
                       node.address().empty() ? "" : absl::StrCat(", listens on ", node.address()),
                       "\nactors: ", node.live_actors(), " (", node.fenced_actors(),
                       " fenced); dead letters: ", node.dead_letters(), "; late replies: ", node.late_replies(),
                       "; call cycles: ", node.call_cycles(),
+                      "\nlog level: ", node.log_level().empty() ? "none" : node.log_level(),
+                      "; log lines left out: ", node.log_lines_left_out(),
                       "\nallowed actions: ", actions.empty() ? "none" : absl::StrJoin(actions, ", "), "\n");
 }
 

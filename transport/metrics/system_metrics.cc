@@ -83,6 +83,7 @@ void SystemMetrics::Write(Exposition& out, bool is_ready) {
   WriteMessages(out);
   WriteActors(out);
   WriteSupervision(out);
+  WriteLog(out);
   WriteScheduler(out);
   if (node_ == nullptr) return;
   WriteNode(out);
@@ -122,6 +123,17 @@ void SystemMetrics::WriteActors(Exposition& out) {
       system_.late_replies());
   One(out, "understudy_call_cycles_total", kCounter,
       "Circles of actors that waited for each other; 0 if the system does not look for them.", system_.call_cycles());
+}
+
+void SystemMetrics::WriteLog(Exposition& out) {
+  const LogCounts counts = system_.log_counts();
+  out.Begin("understudy_log_lines_total", kCounter, "Lines of the system's log, by severity.");
+  for (const LogSeverity severity :
+       {LogSeverity::kDebug, LogSeverity::kInfo, LogSeverity::kWarning, LogSeverity::kError}) {
+    out.Sample(counts.written[static_cast<size_t>(severity)], {{"severity", std::string(LogSeverityName(severity))}});
+  }
+  One(out, "understudy_log_lines_left_out_total", kCounter,
+      "Log lines that were left out, because one place in the program wrote too many.", counts.left_out);
 }
 
 void SystemMetrics::WriteSupervision(Exposition& out) {

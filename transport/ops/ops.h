@@ -28,10 +28,11 @@
 namespace understudy {
 
 enum class OpsAction {
-  kStop,     // requests an actor to stop
-  kKill,     // kills an actor
-  kRestart,  // ends and starts again a child of a supervisor, without counting it as a restart
-  kDrain,    // Node::RequestStop: RunTree and RunUntilSignal drain the node and return
+  kStop,      // requests an actor to stop
+  kKill,      // kills an actor
+  kRestart,   // ends and starts again a child of a supervisor, without counting it as a restart
+  kDrain,     // Node::RequestStop: RunTree and RunUntilSignal drain the node and return
+  kLogLevel,  // ActorSystem::SetLogLevel
 };
 
 struct OpsOptions {
@@ -40,7 +41,8 @@ struct OpsOptions {
   // The node of the system, if it has one; without it the service knows no peers and cannot drain.
   Node* node = nullptr;
   // The actions that clients may ask for. They may always read.
-  std::set<OpsAction> actions = {OpsAction::kStop, OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain};
+  std::set<OpsAction> actions = {OpsAction::kStop, OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain,
+                                 OpsAction::kLogLevel};
 };
 
 class Ops {

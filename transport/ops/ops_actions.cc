@@ -34,6 +34,8 @@ absl::optional<OpsAction> ActionOf(proto::Action action) {
       return OpsAction::kRestart;
     case proto::DRAIN:
       return OpsAction::kDrain;
+    case proto::LOG_LEVEL:
+      return OpsAction::kLogLevel;
     default:
       return absl::nullopt;
   }
@@ -49,6 +51,8 @@ proto::Action ActionValue(OpsAction action) {
       return proto::RESTART;
     case OpsAction::kDrain:
       return proto::DRAIN;
+    case OpsAction::kLogLevel:
+      return proto::LOG_LEVEL;
   }
   return proto::ACTION_NONE;
 }
@@ -65,6 +69,8 @@ std::string TextOf(const proto::ActRequest& request) {
       return absl::StrCat("restart child '", ShownText(request.child()), "' of ", actor);
     case proto::DRAIN:
       return "drain the node";
+    case proto::LOG_LEVEL:
+      return absl::StrCat("set the log level to ", ShownText(request.log_level()));
     default:
       return "do nothing";
   }
@@ -92,24 +98,29 @@ class FirstAnswer {
 
 }  // namespace
 
+// Writes a line of which each counts.
+void OpsActions::Audit(absl::string_view line) {
+  system_.log().Put({.severity = LogSeverity::kWarning, .text = line, .node = {}, .limit = LogLimit::kNone});
+}
+
 absl::StatusOr<proto::ActReply> OpsActions::Act(const proto::ActRequest& request) {
   const absl::optional<OpsAction> action = ActionOf(request.action());
   if (!action.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown action ", static_cast<int>(request.action()), ": expected STOP, KILL, RESTART or DRAIN"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown action ", static_cast<int>(request.action()),
+                                                   ": expected STOP, KILL, RESTART, DRAIN or LOG_LEVEL"));
   }
   const std::string asked = TextOf(request);
   const std::string who = absl::StrCat("ops: user ", geteuid(), " asks to ", asked);
   if (!allowed_.contains(*action)) {
-    system_.log().Write(LogSeverity::kWarning, absl::StrCat(who, ": refused, OpsOptions::actions does not allow it"));
+    Audit(absl::StrCat(who, ": refused, OpsOptions::actions does not allow it"));
     return absl::PermissionDeniedError(
         absl::StrCat("this node does not allow its operator to ", asked, ": OpsOptions::actions lacks it"));
   }
-  system_.log().Write(LogSeverity::kWarning, who);
+  Audit(who);
   absl::StatusOr<std::string> done = Carry(request, asked);
   if (!done.ok()) {
     const std::string why = WhyNot(done.status());
-    system_.log().Write(LogSeverity::kWarning, absl::StrCat("ops: did not ", asked, ": ", why));
+    Audit(absl::StrCat("ops: did not ", asked, ": ", why));
     return absl::Status(done.status().code(), why);
   }
   proto::ActReply reply;
@@ -123,6 +134,7 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
     node_->RequestStop();
     return std::string("the node drains");
   }
+  if (request.action() == proto::LOG_LEVEL) return SetLogLevel(request.log_level());
   const absl::StatusOr<Pid> actor = FindActor(system_, request.actor());
   if (!actor.ok()) return actor.status();
   if (!InspectActor(system_, *actor).has_value()) {
@@ -143,6 +155,16 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
       break;
   }
   return absl::StrCat("told ", TextOf(*actor), ": ", asked);
+}
+
+absl::StatusOr<std::string> OpsActions::SetLogLevel(const std::string& level) {
+  const absl::optional<LogSeverity> least = LogSeverityOf(level);
+  if (!least.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", ShownText(level), "' is not a log level: expected debug, info, warning or error"));
+  }
+  if (absl::Status refused = system_.SetLogLevel(*least); !refused.ok()) return refused;
+  return absl::StrCat("the log has lines of severity ", level, " and above");
 }
 
 absl::Status OpsActions::RestartChild(Pid supervisor, const std::string& child) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/transport/node.h"
@@ -32,6 +33,8 @@ class OpsActions {
 
  private:
   absl::StatusOr<std::string> Carry(const proto::ActRequest& request, const std::string& asked);
+  void Audit(absl::string_view line);
+  absl::StatusOr<std::string> SetLogLevel(const std::string& level);
   absl::Status RestartChild(Pid supervisor, const std::string& child);
 
   ActorSystem& system_;

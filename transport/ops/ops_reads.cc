@@ -152,6 +152,8 @@ proto::NodeDetails ReadNode(ActorSystem& system, const Node* node) {
   out.set_dead_letters(system.dead_letters());
   out.set_late_replies(system.late_replies());
   out.set_call_cycles(system.call_cycles());
+  if (const auto level = system.log_level(); level.has_value()) out.set_log_level(std::string(LogSeverityName(*level)));
+  out.set_log_lines_left_out(system.log_counts().left_out);
   out.set_has_node(node != nullptr);
   if (node != nullptr) out.set_address(ShownText(node->address()));
   return out;

@@ -34,9 +34,14 @@ bool UserThread::Run(absl::AnyInvocable<void()> call) {
   return true;
 }
 
-void UserThread::Log::Write(LogSeverity severity, absl::string_view line) {
+void UserThread::Log::Put(const LogLine& line) {
   // Run counts a line that it refuses.
-  (void)users_.Run([&sink = users_.sink_, severity, line = std::string(line)] { sink.Write(severity, line); });
+  (void)users_.Run([&sink = users_.sink_, line = LogLine(line), text = std::string(line.text),
+                    node = std::string(line.node)]() mutable {
+    line.text = text;
+    line.node = node;
+    sink.Put(line);
+  });
 }
 
 int64_t UserThread::refused() {

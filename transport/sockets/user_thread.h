@@ -42,7 +42,7 @@ class UserThread {
   class Log final : public LogSink {
    public:
     explicit Log(UserThread& users) : users_(users) {}
-    void Write(LogSeverity severity, absl::string_view line) override;
+    void Put(const LogLine& line) override;
     bool Wants(LogSeverity severity) const override { return users_.sink_.Wants(severity); }
 
    private:

@@ -36,14 +36,6 @@ Systems& GetSystems() {
   return *systems;
 }
 
-// The actor, or else the system, that LogSink::Stderr() names in its lines.
-std::string OriginOfLogLine() {
-  if (ThisTurn().cell != nullptr) return ThisTurn().self.ToString();
-  Systems& systems = GetSystems();
-  absl::MutexLock lock(&systems.mu);
-  return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
-}
-
 // Fences that life if, after `delay`, its handler or a destructor at its end has not returned. Tries again at intervals
 // until the life has ended, because a fence is possible only while the actor is in user code. `has_started` is not null
 // if the start is overdue, and null if the actor was killed.
@@ -79,13 +71,18 @@ void AddSystem(SystemCore* system) {
   Systems& systems = GetSystems();
   absl::MutexLock lock(&systems.mu);
   systems.all.push_back(system);
-  SetLogOrigin(&OriginOfLogLine);
 }
 
 void RemoveSystem(SystemCore* system) {
   Systems& systems = GetSystems();
   absl::MutexLock lock(&systems.mu);
   systems.all.erase(std::remove(systems.all.begin(), systems.all.end(), system), systems.all.end());
+}
+
+std::string NameOfOnlySystem() {
+  Systems& systems = GetSystems();
+  absl::MutexLock lock(&systems.mu);
+  return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
 }
 
 SystemCore& SystemOfThisThread() {

@@ -279,6 +279,8 @@ inline CurrentTurn& ThisTurn() { return *this_turn; }
 SystemCore& SystemOfThisThread();
 void AddSystem(SystemCore* system);
 void RemoveSystem(SystemCore* system);
+// The name of the only system of the process; empty if there are several, or none.
+std::string NameOfOnlySystem();
 
 }  // namespace internal
 }  // namespace understudy

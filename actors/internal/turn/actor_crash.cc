@@ -6,6 +6,7 @@
 #include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -164,6 +165,20 @@ void Inspect(const ActorCore& core, ActorInfo& info) {
       const bool is_named = table != nullptr && (table->mailboxes() >> i & 1U) != 0;
       mailbox.closed_by = is_named ? ClosedBy::kGuard : ClosedBy::kBehavior;
     }
+  }
+}
+
+void DescribeForLog(const ActorCore& core, LogFormat format, LogOrigin& origin) {
+  origin.actor = core.self().ToString();
+  if (format == LogFormat::kText) return;
+  const std::vector<std::string> names = ThisTurn().system->registry().NamesOf(core.self());
+  if (!names.empty()) origin.name = names.front();
+  if (core.object() != nullptr) {
+    const Actor& object = *core.object();
+    origin.class_name = DemangledName(typeid(object).name());
+  }
+  if (const BehaviorTable* const table = core.behavior().get(); table != nullptr) {
+    origin.behavior = std::string(table->name());
   }
 }
 

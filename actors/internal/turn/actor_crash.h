@@ -9,6 +9,7 @@
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/log_sink.h"
 
 namespace understudy {
 struct ActorInfo;
@@ -35,6 +36,8 @@ void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reaso
 // holds the idle actor (ActorCell::WhileIdle), or holds this actor's thread in user code.
 void Inspect(const ActorCore& core, ActorInfo& info);
 void InspectTies(const ActorCore& core, ActorInfo& info);
+// Writes to `origin` which actor's turn writes a log line. For LogFormat::kText only its pid and node.
+void DescribeForLog(const ActorCore& core, LogFormat format, LogOrigin& origin);
 // Describes the actor for the fatal signal report: its pid in `who`, its class, names and current handler in `at`.
 // Async-signal-safe. Call on the thread that runs the actor's turn.
 void DescribeForSignal(const ActorCore& core, FixedText& who, FixedText& at);

@@ -181,8 +181,9 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
-  for (const char* command : {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters",
-                              "events", "stop", "kill", "restart", "drain", "observe", "lint", "completion"}) {
+  for (const char* command :
+       {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters", "events", "stop", "kill",
+        "restart", "drain", "log-level", "observe", "lint", "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :

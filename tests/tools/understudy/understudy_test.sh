@@ -68,6 +68,10 @@ complains 'kill <desk.*> (clerk) on node desk? \[y/N\]'
 complains 'nothing was done: the answer was not y'
 run 1 stop clerk --yes
 complains 'does not allow its operator to stop clerk'
+run 1 log-level info
+complains 'set the log level of node desk to info; it is [a-z]*? \[y/N\]'
+run 1 log-level info --yes
+complains 'does not allow its operator to set the log level to info'
 run 1 node --ops="$folder/nothing"
 complains "cannot reach the node's socket $folder/nothing: No such file or directory"
 run 1 node --ops="$folder"

@@ -199,7 +199,7 @@ TEST(NodeDrain, TheLogSaysWhetherItsTimeWasOver) {
 // Blocks whoever writes to it until the test lets it go.
 class BlockingSink final : public LogSink {
  public:
-  void Write(LogSeverity, absl::string_view) override { go_on.WaitForNotification(); }
+  void Put(const LogLine&) override { go_on.WaitForNotification(); }
   absl::Notification go_on;
 };
 

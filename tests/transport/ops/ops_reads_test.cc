@@ -17,6 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
@@ -280,6 +282,32 @@ TEST_F(OpsActionsTest, AChildIsRestartedAndTheLogSaysSo) {
   EXPECT_THAT(log_.lines(), ::testing::Contains(HasSubstr("child 'clerk' runs as")));
   EXPECT_THAT(std::string(Act(actions, proto::RESTART, root.pid().ToString()).message()),
               HasSubstr("no child is named"));
+}
+
+TEST_F(OpsActionsTest, TheLogLevelIsChangedAfterALineInTheLog) {
+  OpsActions actions(system_, nullptr, {OpsAction::kLogLevel});
+  proto::ActRequest request;
+  request.set_action(proto::LOG_LEVEL);
+  request.set_log_level("error");
+  EXPECT_TRUE(actions.Act(request).ok());
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to set the log level to error")));
+  system_.log().Write(LogSeverity::kWarning, "unheard");
+  EXPECT_THAT(log_.lines(), SizeIs(1));
+  EXPECT_EQ(internal::ReadNode(system_, nullptr).log_level(), "error");
+
+  request.set_log_level("loud");
+  EXPECT_THAT(std::string(actions.Act(request).status().message()),
+              HasSubstr("'loud' is not a log level: expected debug, info, warning or error"));
+  OpsActions none(system_, nullptr, {});
+  EXPECT_EQ(none.Act(request).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(log_.lines().back(), HasSubstr("asks to set the log level to loud: refused"))
+      << "a level of errors only does not hide what operators do";
+}
+
+TEST_F(OpsActionsTest, EachRefusedActionHasItsLineHoweverManyThereAre) {
+  OpsActions actions(system_, nullptr, {});
+  for (int i = 0; i < 3 * limits::kLogLinesPerSiteMax; ++i) (void)Act(actions, proto::STOP, "clerk");
+  EXPECT_THAT(log_.lines(), SizeIs(3 * limits::kLogLinesPerSiteMax));
 }
 
 proto::DeadLetterEntry Entry(const std::string& why) {
