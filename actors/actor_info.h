@@ -49,6 +49,8 @@ struct MailboxInfo {
   absl::optional<int64_t> capacity_bytes;
   ClosedBy closed_by = ClosedBy::kNothing;  // as of the last time that the actor became idle
   MessageLedger messages;                   // what became of its messages; `waiting` is how many wait
+  // How long the oldest message has waited, as ActorInfo::oldest_age.
+  absl::Duration oldest_age;
 };
 
 struct ActorInfo {
@@ -69,6 +71,11 @@ struct ActorInfo {
   std::string behavior;  // the current one's name; empty: it has none
   // The handlers that have begun and await something, the oldest first.
   std::vector<std::string> awaiting;
+  // How long the oldest message has waited in a mailbox, to 100 ms; zero if none waits. The time counts from the turn
+  // that sorted the message or, if it did not wake the actor, from when it came; for what came during the handler that
+  // runs, from the begin of that handler. Without a mailbox's messages that were never sorted beyond the newest
+  // limits::kArrivedLookMax, and modulo 6.5 days for these.
+  absl::Duration oldest_age;
 
   // The rest is told by InspectActor only.
 

@@ -64,6 +64,9 @@ class Executor {
   virtual std::vector<WorkerInfo> Workers() { return {}; }
 
   virtual Clock& clock() = 0;
+  // The time of the clock to some milliseconds, without a look at the clock where that can be. It may be a little
+  // behind the clock, and a little behind what another thread has seen.
+  virtual MonotonicTime CoarseNow() { return clock().Now(); }
 
   // Schedules one run of `runnable`, which must not be scheduled already. If a turn calls this,
   // `runnable` may run next on the same thread, but it never waits there behind a handler that

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ using internal::ActorCore;
 using internal::MailboxDeclaration;
 using internal::MailboxLayout;
 
-enum class Detail { kLine, kWhole };
+enum class Detail { kAges, kLine, kWhole };
 
 // Reads the actors of one system, with the workers as they were when this object was made.
 class Reader {
@@ -39,6 +40,8 @@ class Reader {
   // Returns nullopt if the cell's actor has ended or `query` leaves it out. `detail`: what InspectActor tells, or
   // ListActors.
   absl::optional<ActorInfo> Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const;
+  // How long the oldest message of the actor has waited.
+  absl::Duration OldestAge(ActorCell& cell, uint64_t life, int64_t waiting) const;
   // How long the actor has been in one handler, if that is limits::kNameHandlerAfter or longer; else zero.
   absl::Duration StuckFor(ActorCell& cell) const;
 
@@ -57,6 +60,13 @@ absl::Duration Reader::StuckFor(ActorCell& cell) const {
     if (worker.turn == turn && worker.running >= limits::kNameHandlerAfter) return worker.running;
   }
   return absl::ZeroDuration();
+}
+
+absl::Duration Reader::OldestAge(ActorCell& cell, uint64_t life, int64_t waiting) const {
+  ActorInfo info;
+  info.waiting = waiting;
+  ReadOwner(cell, life, Detail::kAges, info);
+  return info.oldest_age;
 }
 
 bool Matches(const ActorInfo& info, const ActorQuery& query) {
@@ -123,7 +133,10 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
 
 void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo& info) const {
   auto* const core = static_cast<ActorCore*>(cell.owner());
+  const MonotonicTime now = system_.clock().Now();
   const auto inspect = [&] {
+    internal::InspectAges(*core, now, info);
+    if (detail == Detail::kAges) return;
     internal::Inspect(*core, info);
     if (detail == Detail::kWhole) internal::InspectTies(*core, info);
   };
@@ -139,7 +152,7 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
         if (!cell.IsAlive(life)) return false;
         inspect();
         info.state = ActorState::kRunning;
-        info.doing = std::string(core->occupation().HandlerName());
+        if (detail != Detail::kAges) info.doing = std::string(core->occupation().HandlerName());
         return false;
       },
       [] {});
@@ -148,6 +161,11 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
     if (worker.turn == core) info.doing_for = worker.running;
   }
   if (info.doing_for >= limits::kNameHandlerAfter) info.state = ActorState::kStuck;
+  // What waits and was not sorted came during the handler that runs, as far as is known.
+  if (info.waiting > 0) info.oldest_age = std::max(info.oldest_age, info.doing_for);
+  for (MailboxInfo& mailbox : info.mailboxes) {
+    if (mailbox.messages.waiting > 0 && mailbox.oldest_age == absl::ZeroDuration()) mailbox.oldest_age = info.doing_for;
+  }
 }
 
 }  // namespace
@@ -232,15 +250,15 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
   return totals;
 }
 
-std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count) {
+std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
   struct Candidate {
-    absl::Duration stuck_for;
+    absl::Duration first_by;  // how long it is stuck, or the age of its oldest message
     int64_t waiting = 0;
     uint64_t life = 0;
     ActorCell* cell = nullptr;
   };
   const auto is_above = [](const Candidate& a, const Candidate& b) {
-    return a.stuck_for != b.stuck_for ? a.stuck_for > b.stuck_for : a.waiting > b.waiting;
+    return a.first_by != b.first_by ? a.first_by > b.first_by : a.waiting > b.waiting;
   };
   const size_t at_most = std::clamp(count, size_t{1}, limits::kActorsPerPageMax);
   const Reader reader(system);
@@ -251,8 +269,11 @@ std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count) {
     if (cell == nullptr) break;
     const uint64_t life = cell->life();
     if (life == 0) continue;
-    const Candidate found{reader.StuckFor(*cell), Waiting(system.core(), *cell, life), life, cell};
-    if (found.stuck_for == absl::ZeroDuration() && found.waiting == 0) continue;
+    const int64_t waiting = Waiting(system.core(), *cell, life);
+    if (by == TopBy::kAge && waiting == 0) continue;
+    const absl::Duration first_by = by == TopBy::kAge ? reader.OldestAge(*cell, life, waiting) : reader.StuckFor(*cell);
+    const Candidate found{first_by, waiting, life, cell};
+    if (found.first_by == absl::ZeroDuration() && found.waiting == 0) continue;
     if (top.size() == at_most) {
       if (!is_above(found, top.front())) continue;
       std::pop_heap(top.begin(), top.end(), is_above);
@@ -268,6 +289,39 @@ std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count) {
     if (info.has_value()) actors.push_back(*std::move(info));
   }
   return actors;
+}
+
+absl::Duration OldestMessageAge(ActorSystem& system) {
+  const Reader reader(system);
+  const internal::CellArena& cells = system.core().cells();
+  absl::Duration oldest;
+  for (uint32_t index = 0;; ++index) {
+    ActorCell* const cell = cells.Find(index);
+    if (cell == nullptr) break;
+    const uint64_t life = cell->life();
+    const int64_t waiting = life == 0 ? 0 : Waiting(system.core(), *cell, life);
+    if (waiting > 0) oldest = std::max(oldest, reader.OldestAge(*cell, life, waiting));
+  }
+  return oldest;
+}
+
+std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system) {
+  std::map<std::pair<std::string, std::string>, TimeSketch> by_name;
+  for (const auto& [kind, sketch] : system.core().handler_sketches().Sum()) {
+    const bool is_other = kind.actor_class == nullptr;
+    const auto* const mailbox = static_cast<const MailboxDeclaration*>(kind.mailbox);
+    by_name[{is_other ? "(other)" : internal::DemangledName(kind.actor_class->name()),
+             is_other             ? "(other)"
+             : mailbox == nullptr ? "(event)"
+                                  : std::string(mailbox->wire_name)}] += sketch;
+  }
+  std::vector<HandlerTimes> times;
+  for (auto& [name, sketch] : by_name) times.push_back({name.first, name.second, sketch});
+  std::sort(times.begin(), times.end(), [](const HandlerTimes& a, const HandlerTimes& b) {
+    if (a.times.sum != b.times.sum) return a.times.sum > b.times.sum;
+    return std::tie(a.class_name, a.mailbox) < std::tie(b.class_name, b.mailbox);
+  });
+  return times;
 }
 
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor) {

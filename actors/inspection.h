@@ -26,6 +26,7 @@
 #include "understudy/actors/actor_info.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/handler_times.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/pid.h"
 
@@ -56,11 +57,22 @@ ActorPage ListActors(ActorSystem& system, const ActorQuery& query = {});
 // in proportion to the number of actors, and memory only to that of the names.
 std::vector<MailboxLedger> MailboxTotals(ActorSystem& system);
 
-// The actors to look at first when something is slow: those that are stuck, the longest first, then those with the
-// most waiting messages; no others, and at most `count` of them, clamped like ActorQuery::at_most. Without their
-// mailboxes. One pass over the counters of all actors, which takes some tens of milliseconds for a million; only the
-// actors that are returned are read further.
-std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count);
+enum class TopBy {
+  kWaiting,  // those that are stuck, the longest first, then those with the most waiting messages
+  kAge,      // those whose oldest message has waited longest (ActorInfo::oldest_age)
+};
+
+// The actors to look at first when something is slow; no others, and at most `count` of them, clamped like
+// ActorQuery::at_most. Without their mailboxes. One pass over the counters of all actors, which takes some tens of
+// milliseconds for a million; only the actors that are returned are read further, and with kAge all that have messages
+// waiting.
+std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by = TopBy::kWaiting);
+
+// How long the message has waited that has waited longest of all. Takes as long as TopActors with kAge.
+absl::Duration OldestMessageAge(ActorSystem& system);
+
+// How long handlers run, by class and mailbox, those that took the most time of all first.
+std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system);
 
 // The actor with its mailboxes, links and monitors; nullopt if it has ended or is not an actor of this system. Takes
 // as long in a large system as in a small one.

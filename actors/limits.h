@@ -65,6 +65,9 @@ inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
 // of cells, which takes some milliseconds, and then returns what it has found.
 inline constexpr size_t kActorsPerPageMax = 1000;
 inline constexpr uint64_t kActorsPerLookMax = 100'000;
+// Messages that have arrived and are not sorted, of which a look at an actor reads when they came: some tens of
+// microseconds, in which the actor cannot begin a turn.
+inline constexpr int kArrivedLookMax = 2000;
 // Links, and as many monitors of each direction, in what InspectActor tells: more than a person reads. The actor cannot
 // begin a turn while they are copied.
 inline constexpr size_t kTiesToldMax = 100;
@@ -174,6 +177,9 @@ inline constexpr int kDeadLetterLinesPerSecond = 10;
 inline constexpr int kLogLinesPerSiteMax = 100;
 // Places for which these lines are counted one by one; further ones are counted together. Programs have some dozens.
 inline constexpr size_t kLogSitesMax = 1000;
+// Classes with a mailbox whose handlers' times are kept one by one; those of further ones are kept together. Each takes
+// some 150 bytes, on up to eight workers.
+inline constexpr size_t kHandlerKindsMax = 300;
 // The longest timeout of a call; longer ones are shortened to this.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

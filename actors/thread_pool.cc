@@ -239,6 +239,7 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
           return own != nullptr;
         });
     resumed_.fetch_add(1, std::memory_order_relaxed);
+    worker.timer.Woke();
     // seq_cst: pairs with the store in AwaitNextRound. Either the watchdog sees, before it sleeps, that this worker is
     // not parked any more, or this load sees that the watchdog sleeps.
     if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();

@@ -45,6 +45,7 @@
 #include "understudy/actors/internal/scheduling/timer_thread.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/time_sketch.h"
 
 namespace understudy {
 
@@ -90,6 +91,7 @@ struct ThreadPoolStats {
   // Workers that should have replaced stuck ones but could not be added, because the bound was reached or the operating
   // system refused the thread. Each counts once for as long as it is missing.
   int64_t workers_refused = 0;
+  TimeSketch timer_lateness;  // how much later than their times timers were called
 };
 
 class ThreadPool final : public Executor, private internal::Polling::Pool {
@@ -102,6 +104,11 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   ~ThreadPool() override;
 
   Clock& clock() override { return Clock::Real(); }
+  // While the watchdog sleeps nobody keeps coarse_now_. relaxed: each value is the time of some moment.
+  MonotonicTime CoarseNow() override {
+    if (watchdog_sleeps_.load(std::memory_order_relaxed)) return clock().Now();
+    return MonotonicTime::FromNanos(coarse_now_.load(std::memory_order_relaxed));
+  }
   void Schedule(Runnable* runnable) override;
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override {
     return timers_.RunAt(time, std::move(callback));
@@ -144,6 +151,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   int Missing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_) { return std::max(0, threads_ - (alive_ - stuck_)); }
   void Watch();
   bool AwaitNextRound();
+  MonotonicTime NoteTime();
   bool IsAnyRunning() const;
   void WakeWatchdog();
   void StopWatchdog();
@@ -188,6 +196,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   absl::CondVar watch_changed_;
   bool watch_ends_ ABSL_GUARDED_BY(watch_mu_) = false;
   std::atomic<bool> watchdog_sleeps_{false};
+  std::atomic<int64_t> coarse_now_{Clock::Real().Now().nanos()};  // written by the watchdog
   // How often workers have woken up, and that number at the watchdog's last round. While workers wake up often the
   // watchdog does not sleep, so that they need not wake it.
   std::atomic<uint64_t> resumed_{0};

@@ -77,12 +77,19 @@ bool ThreadPool::Returned(PoolWorker& worker) {
 void ThreadPool::Watch() {
   while (AwaitNextRound()) {
     rounds_.fetch_add(1, std::memory_order_relaxed);
-    const MonotonicTime now = clock().Now();
+    const MonotonicTime now = NoteTime();
     const int records = records_.load(std::memory_order_acquire);
     for (int i = 0; i < records; ++i) Inspect(*workers_[static_cast<size_t>(i)], now);
     PollIfNobodyDoes();
     if (shortage_.Observe(AddMissingWorkers(), now)) LogShortage();
   }
+}
+
+// Keeps the time for CoarseNow.
+MonotonicTime ThreadPool::NoteTime() {
+  const MonotonicTime now = clock().Now();
+  coarse_now_.store(now.nanos(), std::memory_order_relaxed);
+  return now;
 }
 
 // Returns true if workers are missing and cannot be added.
@@ -114,6 +121,7 @@ bool ThreadPool::AwaitNextRound() {
     watchdog_sleeps_.store(true, std::memory_order_seq_cst);
     // The watchdog does not sleep while no thread holds the turn to poll (invariant 2 of Polling).
     while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
+    NoteTime();
     watchdog_sleeps_.store(false, std::memory_order_seq_cst);
     seen_resumed_ = resumed_.load(std::memory_order_relaxed);
   }
@@ -266,6 +274,7 @@ std::vector<WorkerInfo> ThreadPool::Workers() {
 
 ThreadPoolStats ThreadPool::stats() const {
   ThreadPoolStats stats{.threads = threads_, .parked = parking_.parked(), .own_threads = own_threads_.size()};
+  stats.timer_lateness = timers_.lateness();
   stats.rounds = static_cast<int64_t>(rounds_.load(std::memory_order_relaxed));
   absl::MutexLock lock(&workers_mu_);
   stats.workers = alive_;

@@ -99,6 +99,7 @@ class Node::Parts {
     if (link_.ready != nullptr) link_.ready();
   }
   void RequestStop() { eventfd_write(stop_event_, 1); }
+  absl::Duration heartbeats_overdue() { return heart_.Overdue(); }
   internal::NodeDrain& drain() { return drain_; }
   int Drain(absl::Duration allowed);
   int RunUntilSignal(Pid tree);
@@ -470,7 +471,6 @@ absl::StatusOr<std::unique_ptr<Node>> Node::FromParent(ActorSystem& system, Node
   if (absl::Status started = parts->Start(); !started.ok()) return started;
   return std::unique_ptr<Node>(new Node(std::move(parts)));
 }
-
 bool Node::HasParent() { return internal::ReceivedInvitation() != nullptr; }
 std::string Node::GivenName(absl::string_view otherwise) {
   const absl::StatusOr<internal::ParentInvitation>* const invitation = internal::ReceivedInvitation();
@@ -482,6 +482,7 @@ absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { 
 absl::Status Node::SetGrants(std::vector<GrantEntry> grants) { return parts_->SetGrants(std::move(grants)); }
 std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
+absl::Duration Node::heartbeats_overdue() const { return parts_->heartbeats_overdue(); }
 void Node::Ready() { parts_->Ready(); }
 NodeState Node::state() const { return parts_->drain().state(); }
 uint64_t Node::WhenReady(std::function<void()> step) { return parts_->drain().AddWhenReady(std::move(step)); }
@@ -494,7 +495,6 @@ int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
 int Node::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {
   return parts_->RunMade(std::move(options), std::move(make));
 }
-
 int Node::RunUntilSignal(Pid tree) { return parts_->RunUntilSignal(tree); }
 
 }  // namespace understudy

@@ -139,6 +139,9 @@ class Node {
   // The present state of each peer, and this node's counters (node_status.h).
   std::vector<PeerStatus> Peers() const;
   NodeCounters counters() const;
+  // How long heartbeats have been due and were not sent, because the thread that sends them stands still; usually zero.
+  // Does not wait.
+  absl::Duration heartbeats_overdue() const;
 
   // Replaces NodeOptions::grants. InvalidArgument names the invalid entry; the earlier
   // grants then remain in force.

@@ -47,6 +47,19 @@ TEST(TimerTableTest, AnEntryGoesRound) {
   EXPECT_FALSE(table.Cancel(77));
 }
 
+TEST(TimerThreadTest, HowMuchLaterThanTheirTimesTimersWereCalledIsCounted) {
+  TimerThread timers(Clock::Real());
+  EXPECT_EQ(timers.lateness().samples, 0);
+  absl::Notification first;
+  absl::Notification second;
+  timers.RunAt(Clock::Real().Now() + absl::Seconds(-7), [&first] { first.Notify(); });
+  first.WaitForNotification();
+  timers.RunAt(Clock::Real().Now(), [&second] { second.Notify(); });
+  second.WaitForNotification();  // a pass counts its timers before the next one begins
+  EXPECT_GE(timers.lateness().samples, 1);
+  EXPECT_GE(timers.lateness().longest, absl::Seconds(7));
+}
+
 TEST(TimerThreadTest, EachTimerFiresOnceOrIsCancelled) {
   TimerThread timers(Clock::Real());
   constexpr int kThreads = 3;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "understudy/actors/printable_text.h"
@@ -28,7 +29,7 @@ struct Command {
   const char* name;
   const char* operands;  // as the usage line shows them
   size_t operand_count;
-  const char* options;  // those that the command takes besides --ops, --json and --help
+  const char* options;  // those that the command takes besides --ops, --json and --help, with spaces between
   const char* summary;  // begins with a verb in the infinitive
   const char* details;
   bool asks_node = true;
@@ -42,8 +43,14 @@ constexpr Command kCommands[] = {
      "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can be "
      "read);\n"
      "running; stuck (in one handler for a second or longer).\n"},
-    {"top", "", 0, "--watch", "show the actors that are stuck, and those with the most waiting messages",
-     "  --watch  shows them again each second, until it is interrupted\n"},
+    {"top", "", 0, "--watch --by=KEY", "show the actors that are stuck, and those with the most waiting messages",
+     "  --watch            shows them again each second, until it is interrupted\n"
+     "  --by=age           shows those whose oldest message has waited longest\n"
+     "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first: "
+     "the\n"
+     "                     number of runs that were timed, their mean, the time within which half and 99 of 100 "
+     "ended,\n"
+     "                     and the longest\n"},
     {"actor", "PID|NAME", 1, "", "show one actor with its mailboxes, links and monitors",
      "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, or handler (one that awaits).\n"},
     {"names", "[PREFIX]", 1, "", "show the names that the node knows, or those that begin with PREFIX", ""},
@@ -64,8 +71,8 @@ constexpr Command kCommands[] = {
     {"log-level", "LEVEL", 1, "--yes", "change which lines the node's log has",
      "LEVEL is debug, info, warning or error: the log has these lines and more severe ones.\n"
      "  --yes  does not ask\n"},
-    {"observe", "[SOCKET...]", limits::kObservedNodesMax,
-     "--port=", "serve a page that shows nodes live, and print its address for a browser",
+    {"observe", "[SOCKET...]", limits::kObservedNodesMax, "--port=N",
+     "serve a page that shows nodes live, and print its address for a browser",
      "Each SOCKET is what --ops names: the path of a node's Unix socket. The page shows the supervision tree, stuck\n"
      "and busy actors, what supervisors did and dead letters as they come, and offers the actions that the node\n"
      "allows. It is served on 127.0.0.1 until the command is interrupted. Who has the printed address can do what\n"
@@ -156,6 +163,13 @@ absl::Status ParseOption(absl::string_view word, Words& words, Arguments& argume
     arguments.follow = true;
   } else if (word == "--yes") {
     arguments.yes = true;
+  } else if (absl::ConsumePrefix(&rest, "--by=") || word == "--by") {
+    if (word == "--by") rest = words.AreOver() ? "" : absl::string_view(words.Next());
+    if (rest != "waiting" && rest != "age" && rest != "handler-time") {
+      return Wrong(absl::StrCat("'", PrintableText(rest), "' is no order: expected waiting, age or handler-time"),
+                   arguments.command);
+    }
+    arguments.by = std::string(rest);
   } else if (absl::ConsumePrefix(&rest, "--port=") || word == "--port") {
     if (word == "--port") rest = words.AreOver() ? "" : absl::string_view(words.Next());
     if (!absl::SimpleAtoi(rest, &arguments.port) || arguments.port < 0 || arguments.port > kPortMax) {
@@ -172,22 +186,27 @@ absl::Status ParseOption(absl::string_view word, Words& words, Arguments& argume
   return absl::OkStatus();
 }
 
+// The options of `command`, such as "--watch" and "--by=KEY".
+std::vector<std::string> OptionsOf(const Command& command) {
+  return absl::StrSplit(command.options, ' ', absl::SkipEmpty());
+}
+
 // True if `command` takes the option that is in `word`.
 bool Takes(const Command& command, absl::string_view word) {
   const absl::string_view name = command.name;
   if (word == "--json") return name != "completion" && name != "observe";
-  if (word == "--port" || absl::StartsWith(word, "--port=")) return name == "observe";
   if (word == "--ops" || absl::StartsWith(word, "--ops=")) return command.asks_node;
-  return word == command.options;
+  const std::vector<std::string> options = OptionsOf(command);
+  const absl::string_view key = word.substr(0, word.find('='));
+  return std::any_of(options.begin(), options.end(),
+                     [key](const std::string& option) { return key == option.substr(0, option.find('=')); });
 }
 
 // "kill PID|NAME --yes"
 std::string Usage(const Command& command) {
   std::string text = command.name;
   if (command.operands[0] != '\0') absl::StrAppend(&text, " ", command.operands);
-  if (command.options[0] != '\0') {
-    absl::StrAppend(&text, " [", command.options, absl::EndsWith(command.options, "=") ? "N]" : "]");
-  }
+  for (const std::string& option : OptionsOf(command)) absl::StrAppend(&text, " [", option, "]");
   return text;
 }
 
@@ -272,8 +291,12 @@ std::string BashCompletion() {
   for (const Command& command : kCommands) {
     names.emplace_back(command.name);
     std::vector<std::string> words = {"--help"};
-    for (const char* option : {"--json", "--ops=", command.options}) {
-      if (option[0] != '\0' && Takes(command, option)) words.emplace_back(option);
+    for (const char* option : {"--json", "--ops="}) {
+      if (Takes(command, option)) words.emplace_back(option);
+    }
+    for (const std::string& option : OptionsOf(command)) {
+      const size_t value = option.find('=');
+      words.push_back(value == std::string::npos ? option : option.substr(0, value + 1));
     }
     if (command.name == absl::string_view("completion")) words.emplace_back("bash");
     absl::StrAppend(&cases, "    ", command.name, ") words='", absl::StrJoin(words, " "), "' ;;\n");

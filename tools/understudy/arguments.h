@@ -18,6 +18,7 @@ struct Arguments {
   bool help = false;
   bool json = false;
   bool watch = false;   // top
+  std::string by;       // top: "waiting", "age" or "handler-time"; empty: "waiting"
   bool follow = false;  // dead-letters, events
   bool yes = false;     // stop, kill, restart, drain, log-level
 };

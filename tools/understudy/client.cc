@@ -123,8 +123,19 @@ absl::Status Client::Ps() {
 absl::Status Client::Top() {
   const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
   if (!node.ok()) return node.status();
+  if (arguments_.by == "handler-time") {
+    proto::ListHandlerTimesRequest request;
+    request.set_at_most(kTopActors);
+    const absl::StatusOr<proto::ListHandlerTimesReply> times = Ask(&proto::Ops::Stub::ListHandlerTimes, request);
+    if (!times.ok()) return times.status();
+    if (arguments_.watch) out_ << kClearScreen;
+    out_ << (arguments_.json ? FormatJson(*times) : absl::StrCat(FormatNode(*node), "\n", FormatHandlerTimes(*times)));
+    out_.flush();
+    return absl::OkStatus();
+  }
   proto::TopActorsRequest request;
   request.set_at_most(kTopActors);
+  if (arguments_.by == "age") request.set_by(proto::BY_AGE);
   const absl::StatusOr<proto::ListActorsReply> top = Ask(&proto::Ops::Stub::TopActors, request);
   if (!top.ok()) return top.status();
   if (arguments_.watch) out_ << kClearScreen;

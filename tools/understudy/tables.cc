@@ -73,6 +73,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// To three digits.
+absl::Duration RoundedDuration(absl::Duration time) {
+  absl::Duration unit = absl::Nanoseconds(1);
+  while (time / unit >= 1000) unit *= 10;
+  return absl::Trunc(time, unit);
+}
+
 std::string StateText(proto::ActorStateValue state) {
   return absl::AsciiStrToLower(proto::ActorStateValue_Name(state));
 }
@@ -83,6 +90,9 @@ std::string DurationText(int64_t nanos) {
   const absl::Duration unit = duration < absl::Seconds(1) ? absl::Milliseconds(1) : absl::Milliseconds(100);
   return absl::FormatDuration(absl::Trunc(duration, unit));
 }
+
+// Empty if no message waits.
+std::string AgeText(int64_t nanos) { return nanos == 0 ? "" : DurationText(nanos); }
 
 // The running handler with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
 std::string DoingText(const proto::ActorDetails& actor) {
@@ -172,11 +182,11 @@ std::string FormatNode(const proto::NodeDetails& node) {
 }
 
 std::string FormatActors(const std::vector<proto::ActorDetails>& actors) {
-  Table table({"PID", "STATE", "WAITING", "BEHAVIOR", "CLASS", "NAME", "DOING"});
+  Table table({"PID", "STATE", "WAITING", "AGE", "BEHAVIOR", "CLASS", "NAME", "DOING"});
   for (const proto::ActorDetails& actor : actors) {
-    table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()), actor.behavior(),
-               actor.class_name(), actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "),
-               DoingText(actor)});
+    table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()), AgeText(actor.oldest_age_nanos()),
+               actor.behavior(), actor.class_name(),
+               actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "), DoingText(actor)});
   }
   return table.Text();
 }
@@ -200,13 +210,13 @@ std::string FormatActor(const proto::ActorDetails& actor) {
   line("behavior", actor.behavior());
   if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
   if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
-  Table waiting({"MAILBOX", "OPEN", "WAITING", "CAPACITY", "BYTES", "BYTES MAX", "TYPE"});
+  Table waiting({"MAILBOX", "OPEN", "WAITING", "OLDEST AGE", "CAPACITY", "BYTES", "BYTES MAX", "TYPE"});
   Table fates({"MAILBOX", "ACCEPTED", "HANDLED", "REJECTED", "FAILED", "EXPIRED", "CANCELLED", "DROPPED",
                "DEAD LETTERS", "FORWARDED"});
   for (const proto::MailboxDetails& mailbox : actor.mailboxes()) {
     const bool has_bytes = mailbox.capacity_bytes() != 0;
     waiting.Add(
-        {mailbox.name(), mailbox.closed_by(), absl::StrCat(mailbox.waiting()),
+        {mailbox.name(), mailbox.closed_by(), absl::StrCat(mailbox.waiting()), AgeText(mailbox.oldest_age_nanos()),
          absl::StrCat(mailbox.capacity_messages()), has_bytes ? absl::StrCat(mailbox.bytes()) : "",
          has_bytes ? absl::StrCat(mailbox.capacity_bytes()) : "",
          mailbox.reply().empty() ? mailbox.request() : absl::StrCat(mailbox.request(), " -> ", mailbox.reply())});
@@ -236,6 +246,17 @@ std::string FormatPeers(const proto::ListPeersReply& peers) {
                absl::StrCat(peer.without_credit()), absl::StrCat(peer.forbidden())});
   }
   return table.Text();
+}
+
+std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times) {
+  Table table({"CLASS", "MAILBOX", "SAMPLES", "MEAN", "HALF", "99%", "LONGEST"});
+  const auto text = [](int64_t nanos) { return absl::FormatDuration(RoundedDuration(absl::Nanoseconds(nanos))); };
+  for (const proto::HandlerTimesDetails& handler : times.handlers()) {
+    table.Add({handler.class_name(), handler.mailbox(), absl::StrCat(handler.samples()),
+               text(handler.samples() == 0 ? 0 : handler.sum_nanos() / handler.samples()),
+               text(handler.half_within_nanos()), text(handler.most_within_nanos()), text(handler.longest_nanos())});
+  }
+  return absl::StrCat(table.Text(), "about one of 128 runs of handlers is timed\n");
 }
 
 std::string FormatWorkers(const proto::ListWorkersReply& workers) {

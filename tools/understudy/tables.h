@@ -21,6 +21,7 @@ std::string FormatActors(const std::vector<proto::ActorDetails>& actors);
 std::string FormatActor(const proto::ActorDetails& actor);
 std::string FormatNames(const proto::ListNamesReply& names);
 std::string FormatPeers(const proto::ListPeersReply& peers);
+std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times);
 std::string FormatWorkers(const proto::ListWorkersReply& workers);
 std::string FormatTree(const proto::GetTreeReply& tree);
 // The entry in one line, after a line with the number of lost entries if there are any.

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -71,17 +72,26 @@ MonotonicTime Ticker::OnGrid(MonotonicTime time, MonotonicTime now, MonotonicTim
   return begin + absl::Ceil(time - begin, grid);
 }
 
+absl::Duration Ticker::Overdue() {
+  absl::MutexLock lock(&mu_);
+  const MonotonicTime due = due_.empty() ? MonotonicTime::InfiniteFuture() : due_.begin()->first.first;
+  const MonotonicTime first = std::min(runs_since_, due);
+  return first.is_infinite() ? absl::ZeroDuration() : std::max(absl::ZeroDuration(), Clock::Real().Now() - first);
+}
+
 void Ticker::Run() {
   while (true) {
     absl::AnyInvocable<void()> callback;
     absl::Duration wait = absl::InfiniteDuration();
     {
       absl::MutexLock lock(&mu_);
+      runs_since_ = MonotonicTime::InfiniteFuture();
       if (!due_.empty()) {
         const auto first = due_.begin();
         wait = first->first.first - Clock::Real().Now();
         if (wait <= absl::ZeroDuration()) {
           callback = std::move(first->second);
+          runs_since_ = first->first.first;
           due_.erase(first);
         }
       }

@@ -35,6 +35,8 @@ class Ticker {
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunction() {
     return [this](MonotonicTime time, absl::AnyInvocable<void()> callback) { RunAt(time, std::move(callback)); };
   }
+  // How long the callback has been due that is due first, or that runs and has not returned; zero if none is.
+  absl::Duration Overdue();
   // Like ToFunction, but rounds each time up to the next point of a grid that begins now (OnGrid). Callbacks that are
   // due soon after one another then run in one wake-up of the thread. Because the grid begins now, the tickers of
   // several processes do not wake up at the same moments.
@@ -50,6 +52,7 @@ class Ticker {
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
+  MonotonicTime runs_since_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();  // infinite: no callback runs
   std::map<std::pair<MonotonicTime, uint64_t>, absl::AnyInvocable<void()>> due_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;
 };

@@ -1,7 +1,10 @@
 #include "understudy/transport/metrics/exposition.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -32,7 +35,10 @@ void Exposition::Begin(absl::string_view name, MetricType type, absl::string_vie
   family_ = std::string(name);
   UNDERSTUDY_CHECK(begun_.insert(family_).second, "the metric ", name, " begins twice");
   absl::StrAppend(&text_, "# HELP ", name, " ", absl::StrReplaceAll(help, {{"\\", "\\\\"}, {"\n", "\\n"}}), "\n# TYPE ",
-                  name, type == MetricType::kCounter ? " counter\n" : " gauge\n");
+                  name,
+                  type == MetricType::kCounter ? " counter\n"
+                  : type == MetricType::kGauge ? " gauge\n"
+                                               : " histogram\n");
 }
 
 void Exposition::Sample(double value, const MetricLabels& labels) {
@@ -41,9 +47,25 @@ void Exposition::Sample(double value, const MetricLabels& labels) {
   AddSample(absl::StrFormat("%.15g", value), labels);
 }
 
-void Exposition::AddSample(absl::string_view value, const MetricLabels& labels) {
+void Exposition::Histogram(const std::vector<double>& bounds, const std::vector<int64_t>& buckets, double sum,
+                           const MetricLabels& labels) {
+  UNDERSTUDY_CHECK(buckets.size() == bounds.size() + 1, "a histogram with ", bounds.size(), " bounds has ",
+                   buckets.size(), " buckets: expected one more than bounds");
+  int64_t count = 0;
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    count += buckets[i];
+    MetricLabels with_bound = labels;
+    const std::string bound = i < bounds.size() ? absl::StrFormat("%.15g", bounds[i]) : "+Inf";
+    with_bound.emplace_back("le", bound);
+    AddSample(std::to_string(count), with_bound, "_bucket");
+  }
+  AddSample(absl::StrFormat("%.15g", sum), labels, "_sum");
+  AddSample(std::to_string(count), labels, "_count");
+}
+
+void Exposition::AddSample(absl::string_view value, const MetricLabels& labels, absl::string_view suffix) {
   UNDERSTUDY_CHECK(!family_.empty(), "a sample without a metric: call Begin first");
-  text_ += family_;
+  absl::StrAppend(&text_, family_, suffix);
   absl::string_view separator = "{";
   for (const auto& [name, label] : labels) {
     UNDERSTUDY_CHECK(IsName(name), "'", name, "' is not the name of a label");

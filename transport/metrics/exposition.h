@@ -25,7 +25,7 @@
 
 namespace understudy::internal {
 
-enum class MetricType { kCounter, kGauge };
+enum class MetricType { kCounter, kGauge, kHistogram };
 
 using MetricLabels = std::vector<std::pair<absl::string_view, absl::string_view>>;
 
@@ -43,10 +43,15 @@ class Exposition {
   }
   void Sample(double value, const MetricLabels& labels = {});
 
+  // The samples of one histogram of the family. `buckets`: upper bounds, and how many observations are at most that,
+  // not summed; one more without a bound, for the last. Requires kHistogram.
+  void Histogram(const std::vector<double>& bounds, const std::vector<int64_t>& buckets, double sum,
+                 const MetricLabels& labels = {});
+
   const std::string& text() const { return text_; }
 
  private:
-  void AddSample(absl::string_view value, const MetricLabels& labels);
+  void AddSample(absl::string_view value, const MetricLabels& labels, absl::string_view suffix = "");
 
   std::string text_;
   std::string family_;           // the name of the last family

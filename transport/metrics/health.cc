@@ -63,14 +63,25 @@ absl::Status TimersPulse::Look(MonotonicTime now) {
   return absl::UnavailableError(absl::StrCat("a timer that was due ", Seconds(now - set_at_), " ago has not run"));
 }
 
+absl::Status HeartbeatsPulse(absl::Duration overdue, absl::Duration stuck_after) {
+  if (overdue < stuck_after) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("heartbeats to peers have been due for ", Seconds(overdue)));
+}
+
 Health::Health(ActorSystem& system, const Node* node, absl::Duration stuck_after)
-    : system_(system), node_(node), workers_(stuck_after), timers_(system.executor(), stuck_after) {}
+    : system_(system),
+      node_(node),
+      stuck_after_(stuck_after),
+      workers_(stuck_after),
+      timers_(system.executor(), stuck_after) {}
 
 absl::Status Health::Live() {
   const MonotonicTime now = system_.clock().Now();
   absl::Status workers = workers_.Look(system_.executor().Workers(), now);
   absl::Status timers = timers_.Look(now);
-  return workers.ok() ? timers : workers;
+  if (!workers.ok()) return workers;
+  if (!timers.ok() || node_ == nullptr) return timers;
+  return HeartbeatsPulse(node_->heartbeats_overdue(), stuck_after_);
 }
 
 absl::Status Health::Ready() const {

@@ -3,9 +3,10 @@
 // A system lives unless it is certain that it has stood still for `stuck_after`:
 //  - each worker is in a handler that has run for that time;
 //  - or turns have waited for that time, and no worker has entered user code meanwhile;
-//  - or the executor's timers have not run for that time.
-// The last two are seen by comparing one call with earlier ones, so the second call that is `stuck_after` later tells.
-// Threads: one. No call waits for a worker, a handler or a timer.
+//  - or the executor's timers have not run for that time;
+//  - or the node's heartbeats have been due for that time.
+// The second and the third are seen by comparing one call with earlier ones, so the second call that is `stuck_after`
+// later tells. Threads: one. No call waits for a worker, a handler or a timer.
 #ifndef UNDERSTUDY_TRANSPORT_METRICS_HEALTH_H_
 #define UNDERSTUDY_TRANSPORT_METRICS_HEALTH_H_
 
@@ -59,6 +60,9 @@ class TimersPulse {
   uint64_t timer_ = 0;
 };
 
+// Whether the heartbeats of a node turn: OK, or Unavailable with a line that says since when they are due.
+absl::Status HeartbeatsPulse(absl::Duration overdue, absl::Duration stuck_after);
+
 class Health {
  public:
   // `node` may be null. Both must outlive this object.
@@ -71,6 +75,7 @@ class Health {
  private:
   ActorSystem& system_;
   const Node* const node_;
+  const absl::Duration stuck_after_;
   WorkersPulse workers_;
   TimersPulse timers_;
 };

@@ -23,6 +23,8 @@ inline constexpr absl::Duration kMetricsPageAgeMax = absl::Milliseconds(500);
 // peers, share the value "other".
 inline constexpr size_t kMetricsMailboxesMax = 100;
 inline constexpr size_t kMetricsPeersMax = 100;
+// Classes with a mailbox that have a histogram of their own: fifteen lines of the page each.
+inline constexpr size_t kMetricsHandlerKindsMax = 50;
 // A longer text becomes "other".
 inline constexpr size_t kMetricsLabelBytesMax = 200;
 

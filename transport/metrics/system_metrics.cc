@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/handler_times.h"
 #include "understudy/actors/inspection.h"
 #include "understudy/actors/thread_pool.h"
 #include "understudy/transport/node_status.h"
@@ -24,6 +26,13 @@ namespace {
 
 constexpr MetricType kCounter = MetricType::kCounter;
 constexpr MetricType kGauge = MetricType::kGauge;
+constexpr MetricType kHistogram = MetricType::kHistogram;
+
+std::vector<double> BoundsInSeconds() {
+  std::vector<double> bounds;
+  for (const int64_t nanos : kTimeSketchBoundsNanos) bounds.push_back(static_cast<double>(nanos) / 1e9);
+  return bounds;
+}
 
 struct EventLabel {
   SupervisionEvent::Kind kind;
@@ -85,6 +94,7 @@ void SystemMetrics::Write(Exposition& out, bool is_ready) {
   WriteSupervision(out);
   WriteLog(out);
   WriteScheduler(out);
+  WriteHandlerTimes(out);
   if (node_ == nullptr) return;
   WriteNode(out);
   WritePeers(out);
@@ -110,6 +120,9 @@ void SystemMetrics::WriteMessages(Exposition& out) {
   for (const auto& [mailbox, ledger] : ledgers) {
     out.Sample(std::max<int64_t>(0, ledger.waiting), {{"mailbox", mailbox}});
   }
+  out.Begin("understudy_oldest_message_age_seconds", kGauge,
+            "How long the message has waited in its mailbox that has waited longest, to a tenth of a second.");
+  out.Sample(absl::ToDoubleSeconds(OldestMessageAge(system_)));
   One(out, "understudy_messages_refused_total", kCounter, "Messages that no mailbox accepted.",
       system_.Ledger().refused);
 }
@@ -181,11 +194,32 @@ void SystemMetrics::WriteScheduler(Exposition& out) {
   One(out, "understudy_worker_takeovers_total", kCounter, "Workers that lost their queue to others.", stats.takeovers);
   One(out, "understudy_workers_refused_total", kCounter, "Workers that could not be added in place of stuck ones.",
       stats.workers_refused);
+  out.Begin("understudy_timer_lateness_seconds", kHistogram, "How much later than their times timers were called.");
+  out.Histogram(BoundsInSeconds(), {stats.timer_lateness.buckets.begin(), stats.timer_lateness.buckets.end()},
+                absl::ToDoubleSeconds(stats.timer_lateness.sum));
   One(out, "understudy_long_handlers_total", kCounter, "Log lines that named a handler that ran long.",
       stats.long_handlers);
 }
 
+void SystemMetrics::WriteHandlerTimes(Exposition& out) {
+  std::map<std::pair<std::string, std::string>, TimeSketch> sketches;
+  for (const HandlerTimes& handler : HandlerTimesOf(system_)) {
+    const bool is_own = handler_kinds_.Of(absl::StrCat(handler.class_name, " ", handler.mailbox)) != LabelBound::kOther;
+    sketches[is_own ? std::pair(handler.class_name, handler.mailbox)
+                    : std::pair<std::string, std::string>("other", "other")] += handler.times;
+  }
+  const std::vector<double> bounds = BoundsInSeconds();
+  out.Begin("understudy_handler_seconds", kHistogram,
+            "How long handlers run until they return or await, from samples: about one of 128 runs.");
+  for (const auto& [labels, sketch] : sketches) {
+    out.Histogram(bounds, {sketch.buckets.begin(), sketch.buckets.end()}, absl::ToDoubleSeconds(sketch.sum),
+                  {{"class", labels.first}, {"mailbox", labels.second}});
+  }
+}
+
 void SystemMetrics::WriteNode(Exposition& out) {
+  out.Begin("understudy_heartbeats_overdue_seconds", kGauge, "How long heartbeats to peers have been due.");
+  out.Sample(absl::ToDoubleSeconds(node_->heartbeats_overdue()));
   const NodeCounters counters = node_->counters();
   out.Begin("understudy_node_refusals_total", kCounter, "What the node refused of its peers, or they of it, by cause.");
   out.Sample(counters.refused_tells, {{"cause", "tell_refused_by_peer"}});

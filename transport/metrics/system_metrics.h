@@ -36,6 +36,7 @@ class SystemMetrics {
   void WriteLog(Exposition& out);
   void WriteSupervision(Exposition& out);
   void WriteScheduler(Exposition& out);
+  void WriteHandlerTimes(Exposition& out);
   void WriteNode(Exposition& out);
   void WritePeers(Exposition& out);
   // The reading of a counter, kept from falling. `key` and `label` name its time series.
@@ -44,6 +45,7 @@ class SystemMetrics {
   ActorSystem& system_;
   const Node* const node_;
   LabelBound mailboxes_{limits::kMetricsMailboxesMax};
+  LabelBound handler_kinds_{limits::kMetricsHandlerKindsMax};  // class and mailbox
   LabelBound peers_{limits::kMetricsPeersMax};
   std::map<std::pair<std::string, std::string>, SteadyCount> steady_;
   std::array<std::atomic<int64_t>, SupervisionEvent::kKindMax + 1> events_{};  // by kind

@@ -144,6 +144,9 @@ class Ops::Parts {
                                      [this](const auto& request) { return internal::ReadActor(system_, request); });
     AddUnary<proto::ListNamesRequest>(methods, "ListNames",
                                       [this](const auto& request) { return internal::ReadNames(system_, request); });
+    AddUnary<proto::ListHandlerTimesRequest>(methods, "ListHandlerTimes", [this](const auto& request) {
+      return internal::ReadHandlerTimes(system_, request);
+    });
     AddUnary<proto::ListWorkersRequest>(methods, "ListWorkers",
                                         [this](const auto&) { return internal::ReadWorkers(system_); });
     AddUnary<proto::GetTreeRequest>(

@@ -75,6 +75,7 @@ void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
   out.set_dropped(messages.of(Disposition::kDropped));
   out.set_dead_letters(messages.of(Disposition::kDeadLetter));
   out.set_forwarded(messages.of(Disposition::kForwarded));
+  out.set_oldest_age_nanos(absl::ToInt64Nanoseconds(mailbox.oldest_age));
 }
 
 void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
@@ -96,6 +97,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
     if (static_cast<size_t>(out.awaiting_size()) == limits::kOpsNamesPerActorMax) break;
     out.add_awaiting(ShownText(handler));
   }
+  out.set_oldest_age_nanos(absl::ToInt64Nanoseconds(info.oldest_age));
   for (const MailboxInfo& mailbox : info.mailboxes) ToDetails(mailbox, *out.add_mailboxes());
   for (const Pid peer : info.links) out.add_links(TextOf(peer));
   for (const Pid target : info.monitors) out.add_monitors(TextOf(target));
@@ -203,8 +205,8 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
 proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request) {
   proto::ListActorsReply reply;
   size_t bytes = 0;
-  for (const ActorInfo& info :
-       TopActors(system, request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most())) {
+  for (const ActorInfo& info : TopActors(system, request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most(),
+                                         request.by() == proto::BY_AGE ? TopBy::kAge : TopBy::kWaiting)) {
     ToDetails(info, *reply.add_actors());
     bytes += reply.actors(reply.actors_size() - 1).ByteSizeLong();
     if (bytes > limits::kOpsReplyBytesMax) break;
@@ -240,6 +242,24 @@ proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesReque
     out.set_kept_by(TextOf(record.kept_by));
   }
   if (!reply.has_more()) reply.clear_next();
+  return reply;
+}
+
+proto::ListHandlerTimesReply ReadHandlerTimes(ActorSystem& system, const proto::ListHandlerTimesRequest& request) {
+  const size_t at_most =
+      request.at_most() == 0 ? limits::kTopActorsUsual : std::min<size_t>(request.at_most(), limits::kActorsPerPageMax);
+  proto::ListHandlerTimesReply reply;
+  for (const HandlerTimes& handler : HandlerTimesOf(system)) {
+    if (static_cast<size_t>(reply.handlers_size()) == at_most) break;
+    proto::HandlerTimesDetails& out = *reply.add_handlers();
+    out.set_class_name(ShownText(handler.class_name));
+    out.set_mailbox(ShownText(handler.mailbox));
+    out.set_samples(handler.times.samples);
+    out.set_sum_nanos(absl::ToInt64Nanoseconds(handler.times.sum));
+    out.set_half_within_nanos(absl::ToInt64Nanoseconds(handler.times.AtMost(0.5)));
+    out.set_most_within_nanos(absl::ToInt64Nanoseconds(handler.times.AtMost(0.99)));
+    out.set_longest_nanos(absl::ToInt64Nanoseconds(handler.times.longest));
+  }
   return reply;
 }
 

@@ -34,6 +34,7 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
 proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request);
 absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::GetActorRequest& request);
 proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request);
+proto::ListHandlerTimesReply ReadHandlerTimes(ActorSystem& system, const proto::ListHandlerTimesRequest& request);
 proto::ListWorkersReply ReadWorkers(ActorSystem& system);
 // Asks all supervisors of the system at once, and waits for the answers for at most `within` (ops_tree.cc).
 proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within);

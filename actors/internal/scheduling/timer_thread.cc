@@ -61,10 +61,18 @@ void TimerThread::Work() {
 
 void TimerThread::RunDue() {
   const MonotonicTime now = clock_.Now();
+  TimeSketch lateness;
   while (Table::Entry* const entry = wheel_.PopDue(now)) {
-    if (table_.Fire(*entry)) entry->value();
+    const absl::Duration late = now - entry->time;
+    if (table_.Fire(*entry)) {
+      lateness.Add(late);
+      entry->value();
+    }
     table_.Free(*entry);
   }
+  if (lateness.samples == 0) return;
+  absl::MutexLock lock(&mu_);
+  lateness_ += lateness;
 }
 
 void TimerThread::SweepCancelled() {

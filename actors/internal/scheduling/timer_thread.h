@@ -16,6 +16,7 @@
 #include "understudy/actors/internal/scheduling/os_thread.h"
 #include "understudy/actors/internal/scheduling/timer_table.h"
 #include "understudy/actors/internal/scheduling/timer_wheel.h"
+#include "understudy/actors/time_sketch.h"
 
 namespace understudy::internal {
 
@@ -32,6 +33,11 @@ class TimerThread {
 
   // Timers in the wheel, cancelled ones included, when the timer thread last looked.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  // How much later than their times timers were called.
+  TimeSketch lateness() const {
+    absl::MutexLock lock(&mu_);
+    return lateness_;
+  }
 
  private:
   using Table = TimerTable<absl::AnyInvocable<void()>>;
@@ -48,10 +54,11 @@ class TimerThread {
   std::atomic<size_t> size_{0};
   // The time until which the timer thread sleeps, in nanoseconds; 0 while it is awake.
   std::atomic<int64_t> sleeps_until_{0};
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
   absl::CondVar changed_;
   bool is_woken_ ABSL_GUARDED_BY(mu_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mu_) = false;
+  TimeSketch lateness_ ABSL_GUARDED_BY(mu_);
   OsThread thread_;
 };
 

@@ -25,6 +25,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/memory/atomics.h"
 #include "understudy/actors/internal/memory/biased_lock.h"
+#include "understudy/actors/internal/scheduling/handler_timer.h"
 #include "understudy/actors/internal/scheduling/ready_slot.h"
 
 namespace understudy::internal {
@@ -111,6 +112,8 @@ class Worker {
   std::atomic<Rights> rights{Rights::kAll};
   // Sections of user code entered so far. Written by the own thread.
   std::atomic<uint64_t> handlers{0};
+  // Own thread, kernel code.
+  HandlerTimer timer;
 
  protected:
   ~Worker() = default;

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/limits.h"
 
@@ -212,7 +213,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   Envelope* envelope = made != nullptr ? Addressed(made, message) : Fill(message, mode, message.ask != 0 || !is_plain);
   uncount.Done();
   envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->gates = gates;
+  envelope->set_gates(gates);
   if (!is_plain || made != nullptr) {
     if ((*layout)[place].has_time_to_live()) envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
@@ -253,7 +254,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   release.Done();
   envelope->set(Envelope::kIsEarly);
   if (is_beside) envelope->set(Envelope::kIsBeside);
-  envelope->mailbox_hash = message.mailbox;
+  envelope->arriving = message.mailbox;
   envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
   if (PushAndWake(system, envelope, kWakesAlways)) return absl::OkStatus();
@@ -344,7 +345,7 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
   const uint64_t life = envelope->life;
   switch (bits == kWakesAlways ? inbound_.Push(envelope, /*wakes=*/true)
-                               : inbound_.PushAndWake(envelope, open_, bits)) {
+                               : inbound_.PushAndWake(envelope, open_, bits, [&] { MarkWaiting(*envelope, system); })) {
     case Pushed::kMustSchedule:
       Schedule(system, life);
       return true;
@@ -482,7 +483,7 @@ void ActorCell::ForgetStale(Envelope* envelope) {
   }
   if (envelope->has(Envelope::kIsBeside)) return;
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
-  Uncount(envelope->gates, envelope->mailbox, bytes);
+  Uncount(envelope->gates(), envelope->mailbox, bytes);
 }
 
 }  // namespace understudy::internal

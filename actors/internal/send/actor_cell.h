@@ -145,8 +145,7 @@ class alignas(64) ActorCell {
   // Like Accept, for a message of another node. Credit covers the message, so it is not refused for lack of room, but
   // an actor that has not started yet refuses messages beyond a limit that its 16-bit count of early mail needs.
   absl::Status AcceptRemote(SystemCore& system, Message came);
-  // True if the actor is idle: not running, not scheduled, and its inbound list is empty. The value may be stale when
-  // the caller sees it.
+  // True if the actor is idle and nothing has arrived. The value may be stale when the caller sees it.
   bool IsIdle() const { return inbound_.CanClaim(); }
   // The fastest path (plain_send.h): hands a tell of a small type to an actor for which IsIdle returned true. If it
   // returns false, the message was not accepted; try AcceptPlain.
@@ -165,9 +164,9 @@ class alignas(64) ActorCell {
   Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
   bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
-  // Returns true if that life has ended. The caller then sees what the life's turns wrote.
+  // If true, that life has ended, and the caller sees what its turns wrote.
   bool HasEnded(uint64_t life) const {
-    // acquire: if this reads a later life, it pairs with the release store in that life's Open.
+    // acquire: pairs with the release store in a later life's Open.
     return life_.load(std::memory_order_acquire) != life || inbound_.HasEnded();
   }
   // True if the actor with that life lives and its start is over.
@@ -180,8 +179,7 @@ class alignas(64) ActorCell {
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // The cell's index in its arena. Constant while the cell is in use.
   uint32_t index() const { return index_; }
-  // The numbers of messages of one mailbox that were accepted, that have left, and
-  // that were handled, for the ledger. Exact while no turn runs and no thread sends.
+  // The messages of one mailbox so far, for the ledger. Exact while no turn runs and no thread sends.
   struct Counts {
     int64_t accepted = 0;
     int64_t left = 0;
@@ -218,6 +216,9 @@ class alignas(64) ActorCell {
   // If the actor with that life is idle, calls `look` and returns true. No turn begins meanwhile, so `look` may read
   // what is the owner's. It must be short, and must neither wait nor send.
   bool WhileIdle(SystemCore& system, uint64_t life, absl::FunctionRef<void()> look);
+
+  // Calls `look` for the newest `at_most` envelopes that are not sorted, newest first. Owner, and in WhileIdle.
+  void ForEachArrived(int at_most, absl::FunctionRef<void(const Envelope&)> look) const;
 
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
@@ -265,8 +266,7 @@ class alignas(64) ActorCell {
   Pid pid() const { return Pid::OfLife(owners_life(), index_); }
   // Begins a life, not idle: the caller schedules its first turn.
   void Open(uint64_t life);
-  // Sets the mailboxes that the actor's constructor declared. Messages are early mail
-  // until OpenGates.
+  // Sets the mailboxes that the constructor declared. Messages are early mail until OpenGates.
   void SetLayout(const MailboxLayout& layout);
   // From now on messages are accepted through the gates.
   void OpenGates() { stage_.store(Stage::kOpen, std::memory_order_relaxed); }

@@ -5,6 +5,7 @@
 #include "absl/functional/function_ref.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/inbound.h"
+#include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/system_core.h"
 
 namespace understudy::internal {
@@ -16,6 +17,13 @@ int64_t ActorCell::BytesHeld(const MailboxLayout& layout, size_t place) const {
   const ByteGate& gate = ByteGateOf(gates, place);
   const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
   return static_cast<int64_t>(gate.accepted.load(std::memory_order_relaxed) - (limit - declaration.room_bytes()));
+}
+
+void MarkWaiting(Envelope& envelope, SystemCore& system) { WaitingMark::Put(envelope, system.executor().CoarseNow()); }
+
+void ActorCell::ForEachArrived(int at_most, absl::FunctionRef<void(const Envelope&)> look) const {
+  const Envelope* arrived = inbound_.Newest();
+  for (int i = 0; arrived != nullptr && i < at_most; ++i, arrived = arrived->next) look(*arrived);
 }
 
 // True if the actor may go on being idle with these messages in its inbound list.

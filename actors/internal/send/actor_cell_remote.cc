@@ -144,9 +144,9 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   envelope->mailbox = static_cast<uint8_t>(place);
   if (!is_reserved) envelope->set(Envelope::kIsBeside);
   if (is_reserved) {
-    envelope->gates = gates;
+    envelope->set_gates(gates);
   } else {
-    envelope->mailbox_hash = message.mailbox;
+    envelope->arriving = message.mailbox;
   }
   if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;

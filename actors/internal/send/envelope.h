@@ -68,17 +68,18 @@ struct Envelope {
   Envelope* next = nullptr;
   uint64_t life = 0;         // the receiver's
   uint64_t sender_life = 0;  // 0 if a plain thread sent the message
-  uint32_t sender_cell = 0;
+  uint32_t sender_cell = 0;  // until the message is sorted, its high bits may have a mark (waiting_mark.h)
   EnvelopeKind kind = EnvelopeKind::kMessage;
   uint8_t flags = 0;
   uint8_t units = 1;    // size of the block, in kBlockUnit
   uint8_t mailbox = 0;  // the mailbox's place in the actor's MailboxLayout
   union {
-    // Once the message is in its mailbox: its number in the order of arrival. 0 for a direct hand-off, which is not
+    // Once the message is in its mailbox: when it came (ActorCore::NextStamp). 0 for a direct hand-off, which is not
     // sorted.
     uint64_t stamp = 0;
-    Gate* gates;            // before that: the gates that counted it,
-    uint64_t mailbox_hash;  // or, if it is early or beside, which mailbox it is for
+    // Before that: the address of the gates that counted it, or, if it is early or beside, the hash of its mailbox; and
+    // its WaitingMark.
+    uint64_t arriving;
   };
   const MessageType* type = nullptr;  // the type of the value
 
@@ -95,7 +96,11 @@ struct Envelope {
   void set(uint8_t flag) { flags = static_cast<uint8_t>(flags | flag); }
   void clear(uint8_t flag) { flags = static_cast<uint8_t>(flags & ~flag); }
 
-  Pid sender() const { return Pid::OfLife(sender_life, sender_cell); }
+  static constexpr int kAddressBits = 48;
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
+  static constexpr int kSenderCellBits = 24;
+  static constexpr uint32_t kSenderCellMask = (uint32_t{1} << kSenderCellBits) - 1;
+  Pid sender() const { return Pid::OfLife(sender_life, sender_cell & kSenderCellMask); }
   void set_sender(Pid pid) {
     sender_life = pid.life();
     sender_cell = pid.cell();
@@ -103,6 +108,14 @@ struct Envelope {
 
   CallPart& call() { return *reinterpret_cast<CallPart*>(this + 1); }
   const CallPart& call() const { return *reinterpret_cast<const CallPart*>(this + 1); }
+  // Of a message that is not in its mailbox yet: the gates that counted it, or, if it is early or beside, which mailbox
+  // it is for.
+  Gate* gates() const {
+    return reinterpret_cast<Gate*>(arriving & kAddressMask);  // NOLINT(performance-no-int-to-ptr): set_gates stored it
+  }
+  void set_gates(Gate* counted_by) { arriving = reinterpret_cast<uintptr_t>(counted_by); }
+  uint32_t mailbox_hash() const { return static_cast<uint32_t>(arriving); }
+
   // 0 for a tell.
   uint64_t ask() const { return has(kHasCallPart) ? call().ask : 0; }
 

@@ -62,8 +62,11 @@ class Inbound {
   }
 
   // Adds `node`. With `wakes` it also clears idle: of all threads that find the
-  // actor idle, exactly one gets kMustSchedule.
-  Pushed Push(Node* node, bool wakes) {
+  // actor idle, exactly one gets kMustSchedule. Calls `waits` before it pushes the
+  // node to an actor that stays idle; perhaps several times, and perhaps the actor
+  // has a turn after all.
+  template <class F>
+  Pushed Push(Node* node, bool wakes, F&& waits) {
     const uint64_t pushed = reinterpret_cast<uintptr_t>(node) | kLive;
     // acquire, here and where the compare-and-swap fails: pairs with Close's release, so a sender that gets kClosed
     // sees what the owner did before it closed the list.
@@ -72,7 +75,11 @@ class Inbound {
       if (word == 0) return Pushed::kClosed;
       node->next = NodeOf(word);
       const bool is_idle = (word & kIdle) != 0;
-      const uint64_t next = pushed | (is_idle && !wakes ? kIdle : 0);
+      uint64_t next = pushed;
+      if (is_idle && !wakes) {
+        waits();
+        next |= kIdle;
+      }
       // release: pairs with the acquire exchanges in TakeAll and Close, so the owner sees the node and its message.
       // acquire: pairs with TryIdle's release. A mask that this thread loads after the push is then not older than the
       // idle word, and the owner's last turn happens before the turn that this thread must schedule.
@@ -83,17 +90,26 @@ class Inbound {
     }
   }
 
+  Pushed Push(Node* node, bool wakes) {
+    return Push(node, wakes, [] {});
+  }
+
   // Pushes `node`, and wakes the actor if `open`, the mask that the owner
-  // published, has any of `bits`. Returns kClosed, kPushed or kMustSchedule.
-  template <class Mask>
-  Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
+  // published, has any of `bits`. Returns kClosed, kPushed or kMustSchedule. `waits`: as for Push.
+  template <class Mask, class F>
+  Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits, F&& waits) {
     // relaxed: a stale 0 is corrected by the second load below; a stale 1 causes a spurious wake-up.
     const bool wakes = (open.load(std::memory_order_relaxed) & bits) != 0;
-    const Pushed pushed = Push(node, wakes);
+    const Pushed pushed = Push(node, wakes, waits);
     if (pushed != Pushed::kPushedToIdle) return pushed;
     // relaxed: Push's acquire already pairs with TryIdle's release, before which the owner stored the mask.
     const bool is_open = (open.load(std::memory_order_relaxed) & bits) != 0;
     return is_open && TryWake() ? Pushed::kMustSchedule : Pushed::kPushed;
+  }
+
+  template <class Mask>
+  Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
+    return PushAndWake(node, open, bits, [] {});
   }
 
   // Clears idle. Returns true if the actor was idle: the caller must schedule it.
@@ -156,6 +172,13 @@ class Inbound {
     // acquire: pairs with the release of every Push whose node is in the list, not only the newest: each later Push is
     // a read-modify-write and so continues the release sequences of the earlier ones.
     return NodeOf(word_.exchange(kLive, std::memory_order_acquire));
+  }
+
+  // The newest node that was not taken; null if there is none. For the owner, and for a thread that keeps the owner
+  // from taking nodes: the list behind the node does not change meanwhile.
+  const Node* Newest() const {
+    // acquire: pairs with the release of the pushes, as in TakeAll.
+    return NodeOf(word_.load(std::memory_order_acquire));
   }
 
   // Any thread. On threads other than the owner the values may be stale.

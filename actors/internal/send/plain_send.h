@@ -12,6 +12,7 @@
 #include "absl/base/optimization.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
@@ -151,8 +152,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
     TakeBack(gates, type, value, mode, envelope);
     return false;
   }
-  envelope->gates = gates;
-  switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place)) {
+  envelope->set_gates(gates);
+  switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place, [&] { MarkWaiting(*envelope, *turn.system); })) {
     case Pushed::kMustSchedule:
       Schedule(*turn.system, to.life());
       return true;

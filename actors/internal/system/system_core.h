@@ -30,6 +30,7 @@
 #include "understudy/actors/internal/send/remote_room.h"
 #include "understudy/actors/internal/system/caller_table.h"
 #include "understudy/actors/internal/system/failed_starts.h"
+#include "understudy/actors/internal/system/handler_sketches.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
 #include "understudy/actors/internal/system/system_counts.h"
@@ -73,6 +74,7 @@ class SystemCore {
   Executor& executor() { return executor_; }
   Clock& clock() { return executor_.clock(); }
   LogSink& log() { return log_; }
+  HandlerSketches& handler_sketches() { return handler_sketches_; }
   CellArena& cells() { return cells_; }
   BlockedSenders& blocked_senders() { return blocked_senders_; }
   RemoteRoom& remote_room() { return remote_room_; }
@@ -232,6 +234,7 @@ class SystemCore {
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
+  HandlerSketches handler_sketches_;
   CallerTable callers_;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_choice.h"
 #include "understudy/actors/internal/turn/actor_disposal.h"
@@ -71,10 +72,19 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
   Envelope::Delete(envelope);  // nothing of users is left in it
 }
 
+// Sorts a message that did not wake the actor: its stamp is when it came. `next` came after it.
+ABSL_ATTRIBUTE_NOINLINE void SortMarked(ActorCore& core, CurrentTurn& turn, Envelope* envelope, const Envelope* next) {
+  const MonotonicTime now = turn.system->executor().CoarseNow();
+  core.NoteTime(WaitingMark::TakeOff(*envelope, now));
+  Enqueue(core, turn, envelope);
+  if (next == nullptr || !WaitingMark::IsOn(*next)) core.NoteTime(now);
+}
+
 // Sorts what has arrived.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTurn& turn) {
   Envelope* envelope = core.cell().TakeInbound();
   const uint64_t own_life = turn.self.life();
+  if (envelope != nullptr && !WaitingMark::IsOn(*envelope)) core.NoteTime(turn.system->executor().CoarseNow());
   while (envelope != nullptr) {
     Envelope* const next = envelope->next;
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
@@ -83,6 +93,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTu
       // The message arrived after the signal that ends the actor: Bury disposes of it, as of the waiting messages.
       envelope->next = nullptr;
       core.parts().unsorted().push_back(envelope);
+    } else if (ABSL_PREDICT_FALSE(WaitingMark::IsOn(*envelope))) {
+      SortMarked(core, turn, envelope, next);
     } else if (ABSL_PREDICT_TRUE(envelope->kind == EnvelopeKind::kMessage)) {
       envelope->has(Envelope::kIsEarly) ? AdmitEarly(core, envelope) : Enqueue(core, turn, envelope);
     } else {

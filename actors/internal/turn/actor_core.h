@@ -33,6 +33,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -130,8 +131,12 @@ class ActorCore final : public CellOwner {
   // What the actor does now. Async-signal-safe.
   Occupation occupation() const;
 
-  // The stamp of a message or event that has just been sorted: larger than all before. Not before the constructor runs.
+  // The stamp of a message or event that has just been sorted: larger than all before. It is about the time at which
+  // the message came, in nanoseconds: that of the last NoteTime, and as many more as were sorted since, which are fewer
+  // than have passed. Not before the constructor runs.
   uint64_t NextStamp() { return ++last_stamp_; }
+  // What is sorted next came at `time`, or the turn that sorts it began then.
+  void NoteTime(MonotonicTime time) { last_stamp_ = std::max(last_stamp_, static_cast<uint64_t>(time.nanos())); }
   // Handles a message that has left its mailbox, with clause `clause` of `table`.
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
   // Runs `handler` for `event`. If it is null, the event ends the actor.

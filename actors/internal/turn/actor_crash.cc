@@ -1,5 +1,6 @@
 #include "understudy/actors/internal/turn/actor_crash.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "understudy/actors/actor_info.h"
+#include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
@@ -165,6 +168,34 @@ void Inspect(const ActorCore& core, ActorInfo& info) {
       const bool is_named = table != nullptr && (table->mailboxes() >> i & 1U) != 0;
       mailbox.closed_by = is_named ? ClosedBy::kGuard : ClosedBy::kBehavior;
     }
+  }
+}
+
+void InspectAges(ActorCore& core, MonotonicTime now, ActorInfo& info) {
+  const MailboxLayout* const layout = core.cell().layout();
+  if (layout == nullptr) return;
+  std::vector<absl::Duration> ages(layout->size());
+  const auto note = [&](size_t place, MonotonicTime came) { ages[place] = std::max(ages[place], now - came); };
+  core.cell().ForEachArrived(limits::kArrivedLookMax, [&](const Envelope& arrived) {
+    if (arrived.kind != EnvelopeKind::kMessage || arrived.life != core.life()) return;
+    if (arrived.has(Envelope::kIsEarly)) {
+      const int place = layout->Find(arrived.mailbox_hash());
+      if (place >= 0) note(static_cast<size_t>(place), arrived.call().accepted);
+    } else if (WaitingMark::IsOn(arrived)) {
+      note(arrived.mailbox, WaitingMark::TimeOf(arrived, now));
+    }
+  });
+  for (size_t place = 0; place < ages.size(); ++place) {
+    const auto note_ring = [&](const Envelope* newest) {
+      if (newest != nullptr) note(place, MonotonicTime::FromNanos(static_cast<int64_t>(newest->next->stamp)));
+    };
+    note_ring(core.cell().queue(place).newest);
+    if (!core.parts().empty()) {
+      if (Envelope** const postponed = core.parts().postponed().Ring(place); postponed != nullptr)
+        note_ring(*postponed);
+    }
+    info.oldest_age = std::max(info.oldest_age, ages[place]);
+    if (place < info.mailboxes.size()) info.mailboxes[place].oldest_age = ages[place];
   }
 }
 

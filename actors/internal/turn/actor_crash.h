@@ -36,6 +36,9 @@ void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reaso
 // holds the idle actor (ActorCell::WhileIdle), or holds this actor's thread in user code.
 void Inspect(const ActorCore& core, ActorInfo& info);
 void InspectTies(const ActorCore& core, ActorInfo& info);
+// Writes to `info` how long the oldest messages have waited that the owner has sorted, or that did not wake it. For the
+// same threads.
+void InspectAges(ActorCore& core, MonotonicTime now, ActorInfo& info);
 // Writes to `origin` which actor's turn writes a log line. For LogFormat::kText only its pid and node.
 void DescribeForLog(const ActorCore& core, LogFormat format, LogOrigin& origin);
 // Describes the actor for the fatal signal report: its pid in `who`, its class, names and current handler in `at`.

@@ -62,7 +62,7 @@ void LeaveEarly(ActorCore& core, const Envelope& envelope) {
   if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
   router->Released({.node = envelope.sender().place(),
                     .receiver = Pid::OfLife(envelope.life, core.self().cell()),
-                    .mailbox = static_cast<uint32_t>(envelope.mailbox_hash),
+                    .mailbox = envelope.mailbox_hash(),
                     .admission = Admission::kAllowance,
                     .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
 }
@@ -83,7 +83,7 @@ absl::string_view MailboxNameOf(ActorCore& core, const Envelope& envelope) {
   const bool is_sorted = !envelope.has(Envelope::kIsEarly) && envelope.life == core.self().life();
   if (is_sorted) return core.layout()[envelope.mailbox].wire_name;
   const bool has_hash = envelope.has(Envelope::kIsEarly) || envelope.has(Envelope::kIsBeside);
-  return has_hash ? MailboxNames::Find(static_cast<uint32_t>(envelope.mailbox_hash)) : absl::string_view();
+  return has_hash ? MailboxNames::Find(envelope.mailbox_hash()) : absl::string_view();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <bit>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/base/attributes.h"
@@ -28,6 +29,23 @@ absl::Status UnansweredError(Pid callee) {
 
 namespace {
 
+// While it lives, a handler that may await runs, from its begin or its resumption on.
+class TimedRun {
+ public:
+  TimedRun(ActorCore& core, const Activation& activation) : system_(core.system()), worker_(*ThisWorker()) {
+    if (worker_.timer.IsDue()) BeginTiming(core, worker_, activation);
+  }
+  ~TimedRun() {
+    if (worker_.timer.is_timing()) EndTiming(system_, worker_);
+  }
+  TimedRun(const TimedRun&) = delete;
+  TimedRun& operator=(const TimedRun&) = delete;
+
+ private:
+  SystemCore& system_;
+  Worker& worker_;
+};
+
 // The behaviour may have changed while its handler awaited.
 void SettlePostponed(ActorCore& core, Activation& activation) {
   UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
@@ -45,6 +63,20 @@ void SettlePostponed(ActorCore& core, Activation& activation) {
 }
 
 }  // namespace
+
+void BeginTiming(ActorCore& core, Worker& worker, const Activation& activation) {
+  const Actor& object = *core.object();
+  const bool is_message = activation.source() == Activation::Source::kMessage;
+  worker.timer.Begin(core.system().clock().Now(),
+                     {.actor_class = &typeid(object),
+                      .mailbox = is_message ? &core.layout()[static_cast<size_t>(activation.mailbox)] : nullptr});
+}
+
+// The actor may be fenced, so only what was noted at the begin is used.
+void EndTiming(SystemCore& system, Worker& worker) {
+  const auto [kind, time] = worker.timer.End(system.clock().Now());
+  system.handler_sketches().Add(&worker, kind, time);
+}
 
 void SettleUnusual(ActorCore& core, Activation& activation) {
   if (activation.is_forwarded) return;
@@ -137,10 +169,13 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   parts_.activations().Add(std::move(activation));
   SetCurrent(&running);
   std::exception_ptr thrown;
-  InUserCode([&] {
-    thrown = Caught([&] { handler.Run(*actor_, running); });
-    if (thrown == nullptr) Relay::Run(running.held()->root.handle());
-  });
+  {
+    const TimedRun timed(*this, running);
+    InUserCode([&] {
+      thrown = Caught([&] { handler.Run(*actor_, running); });
+      if (thrown == nullptr) Relay::Run(running.held()->root.handle());
+    });
+  }
   if (thrown != nullptr && !stage_.is_fenced()) {
     running.has_failed = true;
     running.is_complete = true;
@@ -152,7 +187,10 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 void ActorCore::Resume(Waiter waiter) {
   if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "resumes", *waiter.activation);
   SetCurrent(waiter.activation);
-  InUserCode([&] { Relay::Run(waiter.handle); });
+  {
+    const TimedRun timed(*this, *waiter.activation);
+    InUserCode([&] { Relay::Run(waiter.handle); });
+  }
   AfterStep(*waiter.activation);
 }
 

@@ -9,6 +9,8 @@
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
+#include "understudy/actors/internal/memory/slow_path.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
@@ -19,6 +21,10 @@ namespace understudy::internal {
 // Records the disposition of a message that is not plainly handled: its handler failed, returned an error, postponed or
 // forwarded it, or it is a call. Answers the call if it has no answer yet.
 void SettleUnusual(ActorCore& core, Activation& activation);
+
+// Timing of the run of a handler (HandlerTimer): begins if this one is due, and ends if one was begun.
+UNDERSTUDY_SLOW_PATH void BeginTiming(ActorCore& core, Worker& worker, const Activation& activation);
+UNDERSTUDY_SLOW_PATH void EndTiming(SystemCore& system, Worker& worker);
 
 // True if the oldest message in an open mailbox is what to handle next: the actor runs and does not end, its behavior
 // has one rank and neither guards nor predicates, and there are no events, handlers to resume or Receives.
@@ -49,9 +55,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
                                                                MessageHandler& handler) {
   if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace(*this, "handles", activation);
   SetCurrent(&activation);
+  Worker& worker = *ThisWorker();
+  if (ABSL_PREDICT_FALSE(worker.timer.IsDue())) BeginTiming(*this, worker, activation);
   Guarded(
       [&] {
-        UserCode user(*ThisWorker());
+        UserCode user(worker);
         handler.Run(*actor_, activation);
       },
       [&](const std::exception_ptr& thrown) ABSL_ATTRIBUTE_ALWAYS_INLINE {
@@ -59,6 +67,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
         activation.has_failed = true;
         SetExit(DescribeException(thrown), ExitCause::kOwn);
       });
+  if (ABSL_PREDICT_FALSE(worker.timer.is_timing())) EndTiming(*turn.system, worker);
   SetCurrent(nullptr);
   if (ABSL_PREDICT_FALSE(stage_.is_fenced())) return;
   Settle(queue, activation);
@@ -118,6 +127,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& tu
     }
   }
   SetCurrent(nullptr);
+  NoteTime(turn.system->executor().CoarseNow());
   envelope->stamp = NextStamp();
   mail_.Add(cell().queue(turn.gates, place), place, envelope);
 }

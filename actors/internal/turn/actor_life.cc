@@ -118,6 +118,7 @@ absl::Status UnhandledMailboxesError(ActorCore& core) {
 bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
+  NoteTime(system().executor().CoarseNow());  // for mail of an earlier life, which is sorted without a drain
   const bool has_record = !spawn_arguments->record.empty();
   if (has_record) parts_.spawn() = std::move(spawn_arguments->record);
   if (spawn_arguments->has_failed.has_value()) {

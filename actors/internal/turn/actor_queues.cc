@@ -88,7 +88,7 @@ Envelope* Parsed(ActorCore& core, Envelope* envelope) {
 
 void AdmitEarly(ActorCore& core, Envelope* envelope) {
   core.cell().ReleaseEarly();
-  const auto hash = static_cast<uint32_t>(envelope->mailbox_hash);
+  const auto hash = envelope->mailbox_hash();
   const int place = core.layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &core.layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
@@ -200,7 +200,10 @@ void PutBack(ActorCore& core, Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
   Queue& queue = core.cell().queue(place);
   envelope->set(Envelope::kCreditReturned);
-  if (envelope->stamp == 0) envelope->stamp = core.NextStamp();  // handed directly to the idle actor, past the queue
+  if (envelope->stamp == 0) {  // handed directly to the idle actor, past the queue
+    core.NoteTime(core.system().executor().CoarseNow());
+    envelope->stamp = core.NextStamp();
+  }
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
     AddAsOwner(core.cell().byte_gate(place).limit, 0U - counted);

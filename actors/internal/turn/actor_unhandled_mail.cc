@@ -81,7 +81,7 @@ uint64_t HeirsMonitor(ActorCore& core) {
 
 bool KeepEarly(ActorCore& core, Envelope* envelope) {
   if (core.cell().layout() == nullptr) return false;
-  const int found = core.layout().Find(static_cast<uint32_t>(envelope->mailbox_hash));
+  const int found = core.layout().Find(envelope->mailbox_hash());
   const auto place = static_cast<size_t>(found);
   if (found < 0 || !core.layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);

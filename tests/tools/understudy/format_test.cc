@@ -34,12 +34,13 @@ TEST(TablesTest, ActorsAreColumnsWithNumbersToTheRightAndDashesForNothing) {
   stuck.set_doing_for_nanos(3'260'000'000);
   stuck.add_names("clerk");
   stuck.set_behavior("working");
+  stuck.set_oldest_age_nanos(61'270'000'000);
   proto::ActorDetails awaiting = Actor("<desk.7.2>", proto::AWAITING, 0);
   awaiting.add_awaiting("shop.Clerk/Buy");
   EXPECT_EQ(FormatActors({stuck, awaiting}),
-            "PID          STATE     WAITING  BEHAVIOR  CLASS        NAME   DOING\n"
-            "<desk.10.2>  stuck         120  working   shop::Clerk  clerk  shop.Clerk/File for 3.2s\n"
-            "<desk.7.2>   awaiting        0  -         shop::Clerk  -      shop.Clerk/Buy\n");
+            "PID          STATE     WAITING  AGE     BEHAVIOR  CLASS        NAME   DOING\n"
+            "<desk.10.2>  stuck         120  1m1.2s  working   shop::Clerk  clerk  shop.Clerk/File for 3.2s\n"
+            "<desk.7.2>   awaiting        0  -       -         shop::Clerk  -      shop.Clerk/Buy\n");
 }
 
 TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
@@ -59,6 +60,7 @@ TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
   file.set_accepted(7);
   file.set_handled(2);
   file.set_capacity_messages(1000);
+  file.set_oldest_age_nanos(250'000'000);
   EXPECT_EQ(FormatActor(actor),
             "<desk.10.2>: idle\n"
             "label: the clerk\n"
@@ -66,8 +68,8 @@ TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
             "links: <desk.1.1> <desk.2.1> and 3 more\n"
             "monitored by: <desk.1.1>\n"
             "\n"
-            "MAILBOX  OPEN   WAITING  CAPACITY  BYTES  BYTES MAX  TYPE\n"
-            "file     guard        5      1000  -      -          shop.File -> shop.Receipt\n"
+            "MAILBOX  OPEN   WAITING  OLDEST AGE  CAPACITY  BYTES  BYTES MAX  TYPE\n"
+            "file     guard        5  250ms           1000  -      -          shop.File -> shop.Receipt\n"
             "\n"
             "MAILBOX  ACCEPTED  HANDLED  REJECTED  FAILED  EXPIRED  CANCELLED  DROPPED  DEAD LETTERS  FORWARDED\n"
             "file            7        2         0       0        0          0        0             0          0\n");
@@ -116,6 +118,30 @@ TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
   event.set_reason("Killed");
   EXPECT_EQ(FormatEntry(event, absl::UTCTimeZone()),
             "1970-01-01T00:00:00.000  <desk.1.1>: child 'clerk' <desk.2.1> exited: Killed\n");
+}
+
+TEST(TablesTest, TimesOfHandlersHaveThreeDigits) {
+  proto::ListHandlerTimesReply reply;
+  proto::HandlerTimesDetails& handler = *reply.add_handlers();
+  handler.set_class_name("shop::Stock");
+  handler.set_mailbox("shop.Stock/Audit");
+  handler.set_samples(3);
+  handler.set_sum_nanos(3 * 1'234'567);
+  handler.set_half_within_nanos(1'000'000);
+  handler.set_most_within_nanos(42'123'456'789);
+  handler.set_longest_nanos(42'123'456'789);
+  EXPECT_EQ(FormatHandlerTimes(reply),
+            "CLASS        MAILBOX           SAMPLES  MEAN    HALF  99%    LONGEST\n"
+            "shop::Stock  shop.Stock/Audit        3  1.23ms  1ms   42.1s  42.1s\n"
+            "about one of 128 runs of handlers is timed\n");
+}
+
+TEST(ArgumentsTest, TopTakesAnOrder) {
+  EXPECT_EQ(ParseArguments({"top", "--by=handler-time", "--watch"}, "/run/ops")->by, "handler-time");
+  EXPECT_EQ(ParseArguments({"top", "--by=size"}, "/run/ops").status().message(),
+            "'size' is no order: expected waiting, age or handler-time; see understudy top --help");
+  EXPECT_EQ(ParseArguments({"ps", "--by=waiting"}, "/run/ops").status().message(),
+            "'ps' takes no --by=waiting; see understudy ps --help");
 }
 
 TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {

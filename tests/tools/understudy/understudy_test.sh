@@ -40,6 +40,8 @@ run 0 ps Clerk
 prints 'closed .*Clerk'
 run 0 top
 prints 'clerk'
+run 0 top --by=handler-time
+prints 'one of 128 runs'
 run 0 actor clerk
 prints 'file  *behavior  *5 '
 run 0 actor clerk --json

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,7 +16,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -149,6 +152,51 @@ TEST_F(MetricsTest, APageTellsWhatHappened) {
   EXPECT_GE(page["process_threads"], 3);
   EXPECT_THAT(Get("/metrics").body, HasSubstr("version=\"1.2 \\\"three\\\"\"} 1\n"));
   EXPECT_FALSE(page.contains("understudy_peers{state=\"up\"}")) << "there is no node";
+}
+
+TEST_F(MetricsTest, APageHasTheTimesOfHandlers) {
+  StartMetrics();
+  const Ref<Clerk> clerk = system_.Spawn<Clerk>();
+  for (int i = 0; i < 1000; ++i) clerk[&Clerk::file].Tell(i);
+  Series page = ScrapeUntil([](const Series& series) {
+    const auto handled = series.find("understudy_messages_total{mailbox=\"file\",outcome=\"handled\"}");
+    return handled != series.end() && handled->second == 1000;
+  });
+  const auto count = std::find_if(page.begin(), page.end(), [](const auto& sample) {
+    return absl::StartsWith(sample.first, "understudy_handler_seconds_count{class=") &&
+           absl::StrContains(sample.first, "mailbox=\"file\"");
+  });
+  ASSERT_NE(count, page.end());
+  EXPECT_GE(count->second, 1);
+  EXPECT_LT(count->second, 500);
+  const std::string last = absl::StrReplaceAll(count->first, {{"_count", "_bucket"}, {"}", ",le=\"+Inf\"}"}});
+  EXPECT_EQ(page.at(last), count->second);
+}
+
+// Takes nothing out of `shut`.
+class Shut final : public Actor {
+ public:
+  Mailbox<"shut", int> shut{this};
+  Mailbox<"open", int> open{this};
+  StartResult Start() override { return working_; }
+
+ private:
+  Behavior working_{"working", On(open, [](int) {})};
+};
+
+TEST_F(MetricsTest, APageHasTheAgeOfTheOldestMessageAndTheLatenessOfTimers) {
+  StartMetrics();
+  const Ref<Shut> shut = system_.Spawn<Shut>();
+  shut[&Shut::shut].Tell(1);
+  absl::Notification called;
+  system_.executor().RunAt(system_.clock().Now(), [&called] { called.Notify(); });
+  called.WaitForNotification();
+  const Series page = ScrapeUntil([](const Series& series) {
+    return series.at("understudy_oldest_message_age_seconds") > 0.2 &&
+           series.at("understudy_timer_lateness_seconds_count") > 0;
+  });
+  EXPECT_LT(page.at("understudy_oldest_message_age_seconds"), 600);
+  system_.Kill(shut.pid());
 }
 
 TEST_F(MetricsTest, NoLabelHasAPid) {

@@ -55,6 +55,21 @@ TEST(ExpositionTest, HelpAndLabelsAreEscapedAndOtherBytesAreShownAsHex) {
   EXPECT_TRUE(ParseExposition(page.text()).ok()) << page.text();
 }
 
+TEST(ExpositionTest, AHistogramHasSumsOfBucketsASumAndACount) {
+  Exposition page;
+  page.Begin("run_seconds", MetricType::kHistogram, "Runs.");
+  page.Histogram({0.001, 1}, {3, 0, 2}, 12.5, {{"class", "a"}});
+  EXPECT_EQ(page.text(),
+            "# HELP run_seconds Runs.\n"
+            "# TYPE run_seconds histogram\n"
+            "run_seconds_bucket{class=\"a\",le=\"0.001\"} 3\n"
+            "run_seconds_bucket{class=\"a\",le=\"1\"} 3\n"
+            "run_seconds_bucket{class=\"a\",le=\"+Inf\"} 5\n"
+            "run_seconds_sum{class=\"a\"} 12.5\n"
+            "run_seconds_count{class=\"a\"} 5\n");
+  EXPECT_TRUE(ParseExposition(page.text()).ok()) << ParseExposition(page.text()).status();
+}
+
 TEST(ExpositionTest, ValuesThatAreNotFiniteHaveTheNamesOfTheFormat) {
   Exposition page;
   page.Begin("odd", MetricType::kGauge, "Odd.");
@@ -139,6 +154,12 @@ TEST(WorkersPulseTest, AllWorkersInOldHandlersStandStillAndOneThatIsFreeDoesNot)
             "all 2 workers are in a handler for 12s or longer; one is in <house.1.1> in the handler of block");
   workers[0].running = absl::ZeroDuration();
   EXPECT_TRUE(pulse.Look(workers, At(104)).ok());
+}
+
+TEST(HeartbeatsPulseTest, HeartbeatsThatHaveBeenDueForLongStandStill) {
+  EXPECT_TRUE(HeartbeatsPulse(absl::Seconds(9), absl::Seconds(10)).ok());
+  EXPECT_EQ(HeartbeatsPulse(absl::Seconds(12), absl::Seconds(10)).message(),
+            "heartbeats to peers have been due for 12s");
 }
 
 TEST(WorkersPulseTest, TurnsThatWaitWhileNoHandlerBeginsStandStill) {

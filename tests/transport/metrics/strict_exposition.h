@@ -1,7 +1,7 @@
 // ParseExposition: a strict reader of Prometheus' text format 0.0.4, as far as Metrics writes it.
 //
-// Each line must be of the grammar; each family has one HELP line, then one TYPE line (counter or gauge), then all its
-// samples; no time series is there twice; counters end in _total and are not negative.
+// Each line must be of the grammar; each family has one HELP line, then one TYPE line (counter, gauge or histogram),
+// then all its samples; no time series is there twice; counters end in _total and are not negative.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_METRICS_STRICT_EXPOSITION_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_METRICS_STRICT_EXPOSITION_H_
 
@@ -29,7 +29,7 @@ using Series = std::map<std::string, double>;
 
 inline absl::StatusOr<Series> ParseExposition(absl::string_view text) {
   static const std::regex help_line("# HELP ([a-zA-Z_][a-zA-Z0-9_]*) ((?:[^\\\\\n]|\\\\\\\\|\\\\n)+)");
-  static const std::regex type_line("# TYPE ([a-zA-Z_][a-zA-Z0-9_]*) (counter|gauge)");
+  static const std::regex type_line("# TYPE ([a-zA-Z_][a-zA-Z0-9_]*) (counter|gauge|histogram)");
   static const std::regex sample_line(
       "([a-zA-Z_][a-zA-Z0-9_]*)"
       "(\\{[a-zA-Z_][a-zA-Z0-9_]*=\"(?:[^\"\\\\\n]|\\\\[\"\\\\n])*\""
@@ -58,7 +58,11 @@ inline absl::StatusOr<Series> ParseExposition(absl::string_view text) {
       if ((type == "counter") != absl::EndsWith(family, "_total"))
         return wrong("counters, and only they, end in _total");
     } else if (std::regex_match(line, match, sample_line)) {
-      if (match[1] != family || type.empty()) return wrong("a sample outside of its family");
+      const std::string name = match[1];
+      const bool is_part = type == "histogram" && absl::StartsWith(name, family) &&
+                           (name == family + "_bucket" || name == family + "_sum" || name == family + "_count");
+      if (type.empty() || (type == "histogram" ? !is_part : name != family))
+        return wrong("a sample outside of its family");
       double value = 0;
       if (!absl::SimpleAtod(std::string(match[3]), &value)) return wrong("the value is not a number");
       if (type == "counter" && !(value >= 0)) return wrong("a counter is negative");

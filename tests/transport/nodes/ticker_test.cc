@@ -1,5 +1,6 @@
 #include "understudy/transport/core/ticker.h"
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
@@ -25,6 +26,27 @@ TEST(TickerTest, NoTimeIsBroughtForwardOrPutOffByMoreThanAnEighthOfHowFarItIsAhe
     const absl::Duration put_off = OnGrid(ahead) - (kNow + ahead);
     EXPECT_GE(put_off, absl::ZeroDuration()) << ahead;
     EXPECT_LE(put_off, ahead / 8) << ahead;
+  }
+}
+
+TEST(TickerTest, ACallbackThatDoesNotReturnIsOverdueAndSoIsWhatWaitsBehindIt) {
+  Ticker ticker;
+  EXPECT_EQ(ticker.Overdue(), absl::ZeroDuration());
+  absl::Notification runs;
+  absl::Notification go_on;
+  absl::Notification over;
+  ticker.RunAt(Clock::Real().Now() + absl::Seconds(-5), [&] {
+    runs.Notify();
+    go_on.WaitForNotification();
+  });
+  runs.WaitForNotification();
+  EXPECT_GE(ticker.Overdue(), absl::Seconds(5));
+  ticker.RunAt(Clock::Real().Now() + absl::Hours(1), [] {});
+  EXPECT_GE(ticker.Overdue(), absl::Seconds(5));
+  ticker.RunAt(Clock::Real().Now() + absl::Seconds(-1), [&over] { over.Notify(); });
+  go_on.Notify();
+  over.WaitForNotification();
+  while (ticker.Overdue() > absl::ZeroDuration()) {
   }
 }
 

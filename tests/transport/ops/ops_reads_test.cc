@@ -226,6 +226,59 @@ TEST(ReadTreeTest, SupervisorsAreToldParentsFirstWithTheirChildren) {
   EXPECT_EQ(inner.children(0).state(), "running");
 }
 
+TEST(ReadHandlerTimesTest, TheTimesOfHandlersAreToldByClassAndMailbox) {
+  TestSystem system;
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  for (int i = 0; i < 1000; ++i) clerk[&Clerk::file].Tell(1);
+  system.RunUntilIdle();
+  const proto::ListHandlerTimesReply reply = internal::ReadHandlerTimes(system, {});
+  ASSERT_THAT(reply.handlers(), SizeIs(1));
+  EXPECT_THAT(reply.handlers(0).class_name(), ::testing::EndsWith("Clerk"));
+  EXPECT_EQ(reply.handlers(0).mailbox(), "file");
+  EXPECT_GT(reply.handlers(0).samples(), 0);
+  EXPECT_EQ(reply.handlers(0).sum_nanos(), 0) << "virtual time stands still in a handler";
+}
+
+// Takes nothing out of `shut`.
+class Shut final : public Actor {
+ public:
+  Mailbox<"shut", int> shut{this};
+  Mailbox<"open", int> open{this};
+  StartResult Start() override { return working_; }
+
+ private:
+  Behavior working_{"working", On(open, [](int) {})};
+};
+
+TEST(ReadTopActorsTest, TheAgeOfTheOldestMessageIsToldAndOrdersActors) {
+  SeededExecutor executor(1);
+  ActorSystem system({.name = "desk",
+                      .executor = &executor,
+                      .seed = 1,
+                      .log = &LogSink::Null(),
+                      .closed_mail_limit = absl::InfiniteDuration()});
+  const Ref<Shut> older = system.Spawn<Shut>();
+  const Ref<Shut> fuller = system.Spawn<Shut>();
+  executor.RunUntilIdle();
+  older[&Shut::shut].Tell(1);
+  executor.Advance(absl::Seconds(60));
+  for (int i = 0; i < 3; ++i) fuller[&Shut::shut].Tell(i);
+  executor.Advance(absl::Seconds(3));
+  proto::TopActorsRequest request;
+  EXPECT_EQ(internal::ReadTopActors(system, request).actors(0).pid(), internal::TextOf(fuller.pid()));
+  request.set_by(proto::BY_AGE);
+  const proto::ListActorsReply top = internal::ReadTopActors(system, request);
+  ASSERT_THAT(top.actors(), SizeIs(2));
+  EXPECT_EQ(top.actors(0).pid(), internal::TextOf(older.pid()));
+  EXPECT_NEAR(static_cast<double>(top.actors(0).oldest_age_nanos()), 63e9, 1e8);
+  proto::GetActorRequest actor;
+  actor.set_actor(top.actors(0).pid());
+  const absl::StatusOr<proto::ActorDetails> details = internal::ReadActor(system, actor);
+  ASSERT_TRUE(details.ok()) << details.status();
+  EXPECT_EQ(details->mailboxes(0).oldest_age_nanos(), details->oldest_age_nanos());
+  EXPECT_EQ(details->mailboxes(1).oldest_age_nanos(), 0);
+}
+
 class OpsActionsTest : public ::testing::Test {
  protected:
   absl::Status Act(OpsActions& actions, proto::Action action, const std::string& actor, const std::string& child = "") {

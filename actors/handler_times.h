@@ -1,0 +1,28 @@
+// HandlerTimes: how long handlers run, by the actors' class and the mailbox, from samples (HandlerTimesOf in
+// inspection.h).
+//
+// Each worker times one of 128 runs of handlers on average, and one of the first few after it slept, so rare handlers
+// are seen too. A run ends when the handler returns or awaits; what it does after an await is a run of its own. The
+// time is that of a clock, not of the processor.
+//
+// Threads: plain values.
+#ifndef UNDERSTUDY_ACTORS_HANDLER_TIMES_H_
+#define UNDERSTUDY_ACTORS_HANDLER_TIMES_H_
+
+#include <string>
+
+#include "understudy/actors/time_sketch.h"  // IWYU pragma: export
+
+namespace understudy {
+
+struct HandlerTimes {
+  std::string class_name;
+  // The wire name. "(event)": handlers of events, such as timers and Down. "(other)", also as the class: handlers
+  // beyond limits::kHandlerKindsMax.
+  std::string mailbox;
+  TimeSketch times;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_HANDLER_TIMES_H_

@@ -1,0 +1,68 @@
+// HandlerTimer: which runs of handlers on one worker are timed, and the run that is being timed.
+//
+//   if (ABSL_PREDICT_FALSE(timer.IsDue())) timer.Begin(now, kind);
+//   …                                               // the handler runs
+//   if (ABSL_PREDICT_FALSE(timer.is_timing())) sketch.Add(timer.End(now));
+//
+// Owner: the worker's own thread, in kernel code. It reads no clock.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_HANDLER_TIMER_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_HANDLER_TIMER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <typeinfo>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+
+namespace understudy::internal {
+
+// What is timed. Both last as long as the program.
+struct HandlerKind {
+  const std::type_info* actor_class = nullptr;
+  const void* mailbox = nullptr;  // a MailboxDeclaration; null: a handler of an event
+
+  friend auto operator<=>(const HandlerKind&, const HandlerKind&) = default;
+};
+
+class HandlerTimer {
+ public:
+  // Call once for each run. Returns true if this one is to be timed: call Begin.
+  bool IsDue() { return --runs_left_ == 0; }
+  void Begin(MonotonicTime now, const HandlerKind& kind) {
+    runs_left_ = NextStride();
+    began_ = now;
+    kind_ = kind;
+    is_timing_ = true;
+  }
+  bool is_timing() const { return is_timing_; }
+  // How long the run took that is being timed, and what it was.
+  std::pair<HandlerKind, absl::Duration> End(MonotonicTime now) {
+    is_timing_ = false;
+    return {kind_, now - began_};
+  }
+  // The worker slept. Few runs follow perhaps, so one of the next few is timed.
+  void Woke() { runs_left_ = std::min(runs_left_, 1 + (NextStride() & 3U)); }
+
+ private:
+  // 1 to 255, 128 on average. The numbers are random, so that programs whose runs repeat in a pattern are sampled
+  // evenly.
+  uint32_t NextStride() {
+    // Marsaglia's xorshift, https://www.jstatsoft.org/v08/i14.
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    return 1 + random_ % 255;
+  }
+
+  uint32_t runs_left_ = 1;
+  bool is_timing_ = false;
+  uint32_t random_ = 2463534242;
+  MonotonicTime began_;
+  HandlerKind kind_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_HANDLER_TIMER_H_
