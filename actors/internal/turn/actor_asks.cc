@@ -86,11 +86,15 @@ MonotonicTime DeadlineWithin(ActorCore& core, absl::Duration timeout) {
 
 namespace {
 
-PendingId NotedForCall(ActorCore& core, Pid callee, uint64_t id, MonotonicTime deadline) {
+// The cancellation of the call in hand, if one is, cancels ask `id` too.
+void NoteForCall(ActorCore& core, uint64_t id) {
   Activation* const current = core.current();
   const bool is_for_call = current != nullptr && current->is_call() && current->held() != nullptr;
-  if (is_for_call && id != 0 && !callee.is_null())
-    core.parts().asks().NoteForCall(id, current->asker(), current->ask());
+  if (is_for_call && id != 0) core.parts().asks().NoteForCall(id, current->asker(), current->ask());
+}
+
+PendingId NotedForCall(ActorCore& core, Pid callee, uint64_t id, MonotonicTime deadline) {
+  if (!callee.is_null()) NoteForCall(core, id);
   return {.asker = core.self(), .id = id, .deadline = deadline};
 }
 
@@ -102,6 +106,13 @@ PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline) {
 
 PendingId NewStreamAsk(ActorCore& core, Pid callee) {
   return NotedForCall(core, callee, core.parts().asks().AddStream(callee), MonotonicTime::InfiniteFuture());
+}
+
+PendingId NewOutsideAsk(ActorCore& core, MonotonicTime deadline) {
+  if (core.current() != nullptr) deadline = std::min(deadline, core.current()->deadline());
+  const uint64_t id = core.parts().asks().Add(Pid(), deadline);
+  NoteForCall(core, id);
+  return {.asker = core.self(), .id = id, .deadline = deadline};
 }
 
 bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payload) {

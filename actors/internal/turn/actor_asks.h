@@ -25,6 +25,9 @@ MonotonicTime DeadlineWithin(ActorCore& core, absl::Duration timeout);
 PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline);
 // Like NewAsk, for a call whose answer is a stream.
 PendingId NewStreamAsk(ActorCore& core, Pid callee);
+// Like NewAsk, for what something outside of actors answers (asks/outside_asks.h). It is recorded for the call in hand
+// although it has no callee, and ends with that call's deadline if that is earlier.
+PendingId NewOutsideAsk(ActorCore& core, MonotonicTime deadline);
 // Gives ask `id` its answer. Returns false if it already had one or is gone.
 bool AnswerAsk(ActorCore& core, uint64_t id, absl::Status status, Payload payload);
 // True if ask `id` has an answer or is not in the table, so that awaiting it would not suspend.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/error.h"
@@ -44,6 +45,43 @@ TEST(ToGrpcTest, EachErrorOfTheLibraryHasItsCodeItsTextAndItsReason) {
     ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
     EXPECT_EQ(info.reason(), reason);
   }
+}
+
+TEST(FromServerTest, AnErrorThatToGrpcToldIsTheSameErrorAgain) {
+  for (int number = 1; number <= 12; ++number) {
+    const absl::Status error = MakeError(static_cast<ErrorKind>(number), "what was wrong");
+    const absl::Status back = FromServer(ToGrpc(error));
+    EXPECT_EQ(back, error);
+    EXPECT_EQ(ErrorKindOf(back), static_cast<ErrorKind>(number));
+  }
+  const absl::Status own = absl::FailedPreconditionError("closed");
+  EXPECT_EQ(FromServer(ToGrpc(own)), own);
+  EXPECT_TRUE(FromServer(grpc::Status::OK).ok());
+}
+
+TEST(FromServerTest, WithoutDetailsTheCodeDecides) {
+  const auto from = [](grpc::StatusCode code) { return FromServer(grpc::Status(code, "text")); };
+  EXPECT_TRUE(IsNoConnection(from(grpc::StatusCode::UNAVAILABLE)));
+  EXPECT_TRUE(IsExpired(from(grpc::StatusCode::DEADLINE_EXCEEDED)));
+  EXPECT_TRUE(understudy::IsCancelled(from(grpc::StatusCode::CANCELLED)));
+  EXPECT_TRUE(IsNoMailbox(from(grpc::StatusCode::UNIMPLEMENTED)));
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status = from(static_cast<grpc::StatusCode>(code));
+    EXPECT_EQ(static_cast<int>(status.code()), code);
+    EXPECT_TRUE(absl::EndsWith(status.message(), "text")) << status;
+  }
+  EXPECT_EQ(from(grpc::StatusCode::RESOURCE_EXHAUSTED), absl::ResourceExhaustedError("text"));
+  EXPECT_EQ(from(static_cast<grpc::StatusCode>(99)).code(), absl::StatusCode::kUnknown);
+}
+
+TEST(FromServerTest, DetailsThatAreNotOursOrContradictTheCodeAreIgnored) {
+  const std::string full = ToGrpc(MakeError(ErrorKind::kFull, "text")).error_details();
+  const absl::Status contradicts = FromServer(grpc::Status(grpc::StatusCode::INTERNAL, "text", full));
+  EXPECT_EQ(contradicts, absl::InternalError("text"));
+  const absl::Status broken = FromServer(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "text", "\xFF\xFF"));
+  EXPECT_EQ(broken, absl::ResourceExhaustedError("text"));
+  const absl::Status longer = FromServer(grpc::Status(grpc::StatusCode::INTERNAL, std::string(1 << 20, 'x')));
+  EXPECT_LE(longer.message().size(), 1024U);
 }
 
 TEST(ToGrpcTest, OkAndStatusesOfUsersHaveNoDetails) {

@@ -1,0 +1,259 @@
+// GrpcClient<R>: an actor that stands for a plain gRPC service. Its ref is R, the ref class of the .proto service, so
+// those who ask it cannot tell it from an actor that serves the rpcs itself, and in a test the generated mock of the
+// service takes its place.
+//
+//   auto tree = OneForOne().Child("payments", Of<GrpcClient<PaymentsRef>>(GrpcClientOptions{
+//                                                 .target = "127.0.0.1:8080"})
+//                                                 .RegisteredAs("payments").Backoff({.min = absl::Milliseconds(100)}));
+//   …
+//   auto asked = Named<PaymentsRef>("payments")->charge().Ask(request, absl::Seconds(2));
+//   absl::StatusOr<ChargeReply> charged = co_await asked;
+//
+// Each ask of a mailbox is one call of its rpc, with the ask's deadline; the server is called at most once. An ask that
+// is cancelled, or whose asker ends, cancels the call. An rpc that `returns (stream M)` is a stream (stream.h): the
+// next item is read when the last one was written, so an asker that reads slowly holds up the server. An rpc with the
+// option `cast` is called for each tell, with GrpcClientOptions::cast_timeout; an error counts the tell as rejected.
+// The client sends no metadata besides gRPC's own.
+//
+// Errors: those of a gateway (gateway.h) are the library's again, so that IsFull or IsRestarting hold as they do beside
+// the actor. Of other servers UNAVAILABLE is NoConnection, UNIMPLEMENTED NoMailbox, DEADLINE_EXCEEDED Expired,
+// CANCELLED Cancelled, and every other code a status of the server's own. A reply that cannot be parsed is Internal.
+// Connection: the client connects when it starts, and has started at once. Without a connection calls end with
+// NoConnection, or wait while one is attempted. A client that has had none for `connect_within`, all that time trying,
+// ends with NoConnection, also if nobody calls; the calls that wait get CalleeExited with that reason. So monitors and
+// links tell of the server, and a supervisor starts the client again, with its backoff.
+// Bounds: GrpcClientOptions::calls_max calls and streams are under way. Further ones, and those beyond
+// requests_bytes_max, wait in the mailboxes, which have the default capacities, and then are Full.
+// Start: invalid options, or a target off loopback without TLS, fail it.
+// Threads: gRPC's own threads pass bytes; the client's turns serialize and parse. It needs real time and sockets, so it
+// is no actor for a TestSystem.
+#ifndef UNDERSTUDY_TRANSPORT_CLIENT_GRPC_CLIENT_H_
+#define UNDERSTUDY_TRANSPORT_CLIENT_GRPC_CLIENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/internal/asks/outside_asks.h"
+#include "understudy/actors/internal/send/mailbox_layout.h"
+#include "understudy/actors/internal/send/wire_name.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/message_bytes.h"
+#include "understudy/actors/pending.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
+#include "understudy/actors/task.h"
+#include "understudy/transport/client/grpc_client_options.h"
+#include "understudy/transport/client/service_channel.h"
+
+namespace understudy {
+namespace internal {
+
+// A mailbox whose name is known at run time only.
+template <class M>
+class ServiceMailbox final : public TypedMailbox<M> {
+ public:
+  explicit ServiceMailbox(const MailboxDeclaration& declaration) : TypedMailbox<M>(declaration) {}
+};
+
+// An rpc of a service.
+template <class M>
+struct ServiceRpc {
+  explicit ServiceRpc(const MailboxDeclaration& declaration)
+      : mailbox(declaration), path(absl::StrCat("/", declaration.wire_name)) {}
+  const ServiceMailbox<M> mailbox;
+  const std::string path;
+};
+
+// What a GrpcClient has that does not depend on its service.
+class GrpcClientBase : public Actor {
+ protected:
+  explicit GrpcClientBase(GrpcClientOptions options);
+  ~GrpcClientBase() override;
+
+  // The clauses of the mailboxes, for a behavior.
+  class Clauses {
+   public:
+    template <class Clause>
+    void Add(Clause clause) {
+      drafts_.push_back(std::move(clause).TakeEntry());
+    }
+    std::vector<ClauseDraft> TakeEntry() && { return std::move(drafts_); }
+
+   private:
+    std::vector<ClauseDraft> drafts_;
+  };
+
+  // Serves `clauses`, and looks at the connection.
+  void Serve(Clauses clauses);
+  bool HasRoom() const { return under_way_ < options_.calls_max && requests_bytes_ < options_.requests_bytes_max; }
+  absl::Duration cast_timeout() const { return options_.cast_timeout; }
+
+  // Each of these is a call, until its object is gone. They are for a coroutine that has just begun.
+  class UnderWay {
+   public:
+    UnderWay(GrpcClientBase& client, size_t request_bytes) : client_(client), request_bytes_(request_bytes) {
+      ++client_.under_way_;
+      client_.requests_bytes_ += request_bytes_;
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+    ~UnderWay() {
+      --client_.under_way_;
+      client_.requests_bytes_ -= request_bytes_;
+    }
+
+   private:
+    GrpcClientBase& client_;
+    const size_t request_bytes_;
+  };
+
+  // Calls `path`.
+  Task<RpcReply> CallBytes(const std::string& path, std::string request, absl::Duration timeout);
+  // Begins a stream, with the deadline of the call that is being handled.
+  std::unique_ptr<RpcItems> StreamBytes(const std::string& path, const std::string& request);
+  Pending<RpcReply> NextItem(RpcItems& items);
+
+ private:
+  StartResult Start() override;
+  void Look();
+  // The time until the deadline of the call that is being handled, or `timeout` if that is shorter.
+  absl::Duration TimeLeft(absl::Duration timeout);
+
+  const GrpcClientOptions options_;
+  absl::optional<Behavior> serving_;
+  int under_way_ = 0;
+  size_t requests_bytes_ = 0;
+  std::shared_ptr<OutsideAsks> asks_;        // null until Start
+  std::unique_ptr<ServiceChannel> channel_;  // null until Start
+  absl::optional<MonotonicTime> lost_at_;    // since when there has been no connection
+};
+
+template <WireMessage M>
+absl::StatusOr<M> ParseFromServer(const RpcReply& reply) {
+  if (!reply.status.ok()) return reply.status;
+  const absl::string_view bytes = reply.message->bytes();
+  absl::StatusOr<M> message = M();
+  if (message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return message;
+  return absl::InternalError(
+      absl::StrCat("the server's answer of ", bytes.size(), " bytes is not a valid ", TypeOf<M>().name()));
+}
+
+template <WireMessage M>
+absl::StatusOr<std::string> SerializeForServer(const M& message) {
+  std::string bytes;
+  if (message.SerializeToString(&bytes)) return bytes;
+  return absl::InvalidArgumentError(absl::StrCat("the request is not a complete ", TypeOf<M>().name()));
+}
+
+}  // namespace internal
+
+template <class R>
+class GrpcClient final : public internal::GrpcClientBase {
+ public:
+  using Ref = R;
+
+  explicit GrpcClient(GrpcClientOptions options) : GrpcClientBase(std::move(options)) {
+    Clauses clauses;
+    R::ForEachRpc([&](absl::string_view name, auto channel) { Add(name, channel, clauses); });
+    Serve(std::move(clauses));
+  }
+
+ private:
+  template <class M>
+  const internal::ServiceRpc<M>& AddRpc(absl::string_view name) {
+    using Traits = internal::MessageTraits<M>;
+    internal::MailboxDeclaration declaration;
+    declaration.hash = internal::MailboxNames::Intern(absl::StrCat(R::ActorType::kService, "/", name));
+    declaration.wire_name = internal::MailboxNames::Find(declaration.hash);  // never freed
+    declaration.request = &internal::TypeOf<typename Traits::Request>();
+    if constexpr (Traits::kIsCall) declaration.reply = &internal::TypeOf<typename Traits::Reply>();
+    declaration.is_stream = Traits::kIsStream;
+    declaration.capacity_bytes = limits::kMailboxCapacityBytes;
+    auto rpc = std::make_shared<const internal::ServiceRpc<M>>(declaration);
+    rpcs_.push_back(rpc);
+    return *rpc;
+  }
+
+  template <class Request, class Reply>
+  void Add(absl::string_view name, Channel<Call<Request, Reply>> (R::* /*channel*/)() const, Clauses& clauses) {
+    const auto& rpc = AddRpc<Call<Request, Reply>>(name);
+    auto call = [this, &rpc](const Request& request) { return CallService<Request, Reply>(rpc.path, request); };
+    clauses.Add(On(rpc.mailbox, std::move(call)).When(&GrpcClient::HasRoom).Interleaved());
+  }
+  template <class Request, class Item>
+  void Add(absl::string_view name, Channel<Call<Request, Stream<Item>>> (R::* /*channel*/)() const, Clauses& clauses) {
+    const auto& rpc = AddRpc<Call<Request, Stream<Item>>>(name);
+    auto stream = [this, &rpc](const Request& request, StreamWriter<Item> writer) {
+      return StreamService<Request, Item>(rpc.path, request, std::move(writer));
+    };
+    clauses.Add(On(rpc.mailbox, std::move(stream)).When(&GrpcClient::HasRoom).Interleaved());
+  }
+  template <class Message>
+  void Add(absl::string_view name, Channel<Message> (R::* /*channel*/)() const, Clauses& clauses) {
+    const auto& rpc = AddRpc<Message>(name);
+    auto cast = [this, &rpc](const Message& message) { return CastToService<Message>(rpc.path, message); };
+    clauses.Add(On(rpc.mailbox, std::move(cast)).When(&GrpcClient::HasRoom).Interleaved());
+  }
+
+  template <class Request, class Reply>
+  Task<absl::StatusOr<Reply>> CallService(const std::string& path, const Request& request) {
+    absl::StatusOr<std::string> bytes = internal::SerializeForServer(request);
+    if (!bytes.ok()) co_return std::move(bytes).status();
+    auto calling = CallBytes(path, *std::move(bytes), absl::InfiniteDuration());
+    const internal::RpcReply reply = co_await calling;
+    co_return internal::ParseFromServer<Reply>(reply);
+  }
+
+  template <class Message>
+  Task<absl::Status> CastToService(const std::string& path, const Message& message) {
+    absl::StatusOr<std::string> bytes = internal::SerializeForServer(message);
+    if (!bytes.ok()) co_return std::move(bytes).status();
+    auto calling = CallBytes(path, *std::move(bytes), cast_timeout());
+    const internal::RpcReply reply = co_await calling;  // a google.protobuf.Empty
+    co_return reply.status;
+  }
+
+  template <class Request, class Item>
+  Task<> StreamService(const std::string& path, const Request& request, StreamWriter<Item> writer) {
+    absl::StatusOr<std::string> bytes = internal::SerializeForServer(request);
+    if (!bytes.ok()) co_return writer.Finish(std::move(bytes).status());
+    const UnderWay under_way(*this, bytes->size());
+    const std::unique_ptr<internal::RpcItems> items = StreamBytes(path, *bytes);
+    for (;;) {
+      auto reading = NextItem(*items);
+      absl::StatusOr<internal::RpcReply> read = co_await reading;
+      if (!read.ok()) co_return writer.Finish(std::move(read).status());
+      if (read->message == nullptr) co_return writer.Finish(std::move(read->status));
+      absl::StatusOr<Item> item = internal::ParseFromServer<Item>(*read);
+      read->message = nullptr;  // it counts no longer
+      if (!item.ok()) co_return writer.Finish(std::move(item).status());
+      // An asker that takes nothing for as long as an ask may last has forgotten its stream.
+      auto writing = writer.Write(*std::move(item), limits::kAskTimeoutMax);
+      absl::Status written = co_await writing;
+      if (!written.ok()) co_return writer.Finish(std::move(written));
+    }
+  }
+
+  std::vector<std::shared_ptr<const void>> rpcs_;  // each a ServiceRpc
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_CLIENT_GRPC_CLIENT_H_

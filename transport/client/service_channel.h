@@ -1,0 +1,78 @@
+// ServiceChannel: a channel of gRPC to one server, as a GrpcClient uses it: calls in bytes, whose outcomes are answers
+// to asks of the client (outside_asks.h). Without gRPC's headers.
+//
+// Guarantees: each call answers its ask once, unless its object is destroyed before. gRPC's threads parse no messages,
+// and run no code of the user.
+// Threads: the actor's turns. Lifetime: calls may outlive the channel's object.
+#ifndef UNDERSTUDY_TRANSPORT_CLIENT_SERVICE_CHANNEL_H_
+#define UNDERSTUDY_TRANSPORT_CLIENT_SERVICE_CHANNEL_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/internal/asks/outside_asks.h"
+#include "understudy/actors/pending.h"
+#include "understudy/transport/client/grpc_client_options.h"
+
+namespace understudy::internal {
+
+// A reply or item where gRPC has received it. It counts in GrpcClientOptions::replies_bytes_max while this exists.
+class RpcBytes {
+ public:
+  RpcBytes() = default;
+  RpcBytes(const RpcBytes&) = delete;
+  RpcBytes& operator=(const RpcBytes&) = delete;
+  virtual ~RpcBytes() = default;
+  virtual absl::string_view bytes() const = 0;
+};
+
+// The answer to the ask of a call, or to that of RpcItems::Next.
+struct RpcReply {
+  absl::Status status;
+  std::unique_ptr<RpcBytes> message;  // null if the status is not OK, and at the end of a stream
+};
+
+// A call under way. Destroying it cancels the call if it is not over.
+class RpcCall {
+ public:
+  RpcCall() = default;
+  RpcCall(const RpcCall&) = delete;
+  RpcCall& operator=(const RpcCall&) = delete;
+  virtual ~RpcCall() = default;
+};
+
+// A call whose answer is a stream.
+class RpcItems : public RpcCall {
+ public:
+  // Reads the next item, which answers `ask`. One Next at a time, and none after the end or an error.
+  virtual void Next(const PendingId& ask) = 0;
+};
+
+class ServiceChannel {
+ public:
+  // `options` must be valid. `asks` must outlive the calls.
+  ServiceChannel(const GrpcClientOptions& options, std::shared_ptr<OutsideAsks> asks);
+  ~ServiceChannel();
+  ServiceChannel(const ServiceChannel&) = delete;
+  ServiceChannel& operator=(const ServiceChannel&) = delete;
+
+  // Calls the unary method `path`, such as "/auction.Auction/MakeOffer". `timeout` may be infinite.
+  std::unique_ptr<RpcCall> Call(const std::string& path, const std::string& request, absl::Duration timeout,
+                                const PendingId& ask);
+  // Calls a method that returns a stream.
+  std::unique_ptr<RpcItems> Stream(const std::string& path, const std::string& request, absl::Duration timeout);
+
+  // True unless there is a connection. Begins to connect if nothing does.
+  bool LacksConnection();
+
+ private:
+  class Parts;
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_CLIENT_SERVICE_CHANNEL_H_
