@@ -148,11 +148,12 @@ class GrpcClientBase : public Actor {
 template <WireMessage M>
 absl::StatusOr<M> ParseFromServer(const RpcReply& reply) {
   if (!reply.status.ok()) return reply.status;
-  const absl::string_view bytes = reply.message->bytes();
+  const absl::optional<absl::string_view> bytes = reply.message->Flatten();
+  if (!bytes.has_value()) return absl::InternalError("gRPC could not decompress the server's answer");
   absl::StatusOr<M> message = M();
-  if (message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return message;
+  if (message->ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return message;
   return absl::InternalError(
-      absl::StrCat("the server's answer of ", bytes.size(), " bytes is not a valid ", TypeOf<M>().name()));
+      absl::StrCat("the server's answer of ", bytes->size(), " bytes is not a valid ", TypeOf<M>().name()));
 }
 
 template <WireMessage M>

@@ -42,23 +42,22 @@ grpc::ByteBuffer ToBuffer(const std::string& bytes) {
 
 class ReceivedBytes final : public RpcBytes {
  public:
-  explicit ReceivedBytes(grpc::Slice slice) : slice_(std::move(slice)) {}
-  absl::string_view bytes() const override {
+  // Takes the content of `buffer`.
+  explicit ReceivedBytes(grpc::ByteBuffer& buffer) { buffer_.Swap(&buffer); }
+  absl::optional<absl::string_view> Flatten() override {
+    if (!buffer_.TrySingleSlice(&slice_).ok() && !buffer_.DumpToSingleSlice(&slice_).ok()) return absl::nullopt;
     return absl::string_view(reinterpret_cast<const char*>(slice_.begin()), slice_.size());
   }
 
  private:
-  const grpc::Slice slice_;
+  grpc::ByteBuffer buffer_;
+  grpc::Slice slice_;
 };
 
-// A reply or item. `buffer` is cleared.
+// A reply or item. `buffer` is empty then.
 RpcReply TakeMessage(grpc::ByteBuffer& buffer) {
   if (!buffer.Valid()) return {.status = absl::InternalError("the server ended the call with OK and sent no message")};
-  grpc::Slice slice;
-  const bool is_good = buffer.TrySingleSlice(&slice).ok() || buffer.DumpToSingleSlice(&slice).ok();
-  buffer.Clear();
-  if (!is_good) return {.status = absl::InternalError("gRPC could not decompress what the server sent")};
-  return {.message = std::make_unique<ReceivedBytes>(std::move(slice))};
+  return {.message = std::make_unique<ReceivedBytes>(buffer)};
 }
 
 void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {

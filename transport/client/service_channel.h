@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/internal/asks/outside_asks.h"
 #include "understudy/actors/pending.h"
 #include "understudy/transport/client/grpc_client_options.h"
@@ -26,7 +27,9 @@ class RpcBytes {
   RpcBytes(const RpcBytes&) = delete;
   RpcBytes& operator=(const RpcBytes&) = delete;
   virtual ~RpcBytes() = default;
-  virtual absl::string_view bytes() const = 0;
+  // Returns the bytes in one piece, which is valid while this exists; none if gRPC cannot decompress them. To be called
+  // when they are parsed, because the piece may be a copy.
+  virtual absl::optional<absl::string_view> Flatten() = 0;
 };
 
 // The answer to the ask of a call, or to that of RpcItems::Next.
