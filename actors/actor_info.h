@@ -34,6 +34,7 @@ enum class ClosedBy {
   kBehavior,     // the behavior, or the Receive, does not name the mailbox
   kGuard,        // the guard of the mailbox's clause does not hold
   kScopedClose,  // a ScopedClose
+  kSuspension,   // ActorSystem::Suspend
   kHandler,      // a handler that awaits keeps the actor from handling messages
 };
 // "open", "closed", "start", "behavior", …
@@ -60,6 +61,7 @@ struct ActorInfo {
   // milliseconds. The time is zero for an actor with a thread of its own.
   std::string doing;
   absl::Duration doing_for;
+  absl::Duration suspended_for;    // until its suspension ends (ActorSystem::Suspend); zero: it is not suspended
   int64_t waiting = 0;             // messages that wait in all its mailboxes
   std::vector<std::string> names;  // of the node and of the cluster, in order
 

@@ -165,6 +165,16 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
   core_.Post({.kind = SignalKind::kRequestStop, .to = target, .reason = std::move(reason)});
 }
 
+void ActorSystem::Suspend(Pid target, absl::Duration time) {
+  internal::ActorCell* const cell = core_.CellOf(target);
+  if (cell == nullptr) return;
+  internal::PostOrDrop(
+      *cell, core_, target.life(),
+      internal::MakeEnvelope(internal::EnvelopeKind::kSuspend,
+                             internal::Suspension{.end = clock().Now() + std::min(time, limits::kSuspensionMax)}));
+}
+void ActorSystem::Resume(Pid target) { Suspend(target, absl::ZeroDuration()); }
+
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");

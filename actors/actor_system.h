@@ -164,6 +164,12 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void Exit(Pid target, ExitReason reason);
   void Kill(Pid target);
   void RequestStop(Pid target, ExitReason reason = ExitReason::Shutdown());
+  // Keeps all mailboxes of `target`, an actor of this system, closed for `time`, as a ScopedClose does: events, timers
+  // and signals act as always, a handler that has begun goes on, and messages are accepted until a mailbox is full. A
+  // later call counts from its own time on; Resume ends the suspension, and so does the actor's end. Has no effect
+  // before a handler that runs has returned. At most limits::kSuspensionMax.
+  void Suspend(Pid target, absl::Duration time);
+  void Resume(Pid target);
   // Returns the current owner of a name: of a name of this node, or of the cluster as far
   // as this node knows. Returns nothing if the name is free.
   absl::optional<Pid> WhereIs(absl::string_view name) { return FindPid(name); }

@@ -138,6 +138,10 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
     internal::InspectAges(*core, now, info);
     if (detail == Detail::kAges) return;
     internal::Inspect(*core, info);
+    if (const internal::ActorTimers* const timers = core->parts().known_timers();
+        timers != nullptr && timers->is_suspended()) {
+      info.suspended_for = std::max(timers->suspension_end() - system_.clock().Now(), absl::ZeroDuration());
+    }
     if (detail == Detail::kWhole) internal::InspectTies(*core, info);
   };
   if (cell.WhileIdle(system_.core(), life, inspect)) {
@@ -200,6 +204,8 @@ absl::string_view ClosedByName(ClosedBy closed_by) {
       return "guard";
     case ClosedBy::kScopedClose:
       return "scoped close";
+    case ClosedBy::kSuspension:
+      return "suspension";
     case ClosedBy::kHandler:
       return "handler";
   }

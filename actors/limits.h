@@ -183,6 +183,20 @@ inline constexpr size_t kHandlerKindsMax = 300;
 // The longest timeout of a call; longer ones are shortened to this.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 
+// The longest suspension of an actor; longer ones are shortened to this, so that each ends.
+inline constexpr absl::Duration kSuspensionMax = absl::Hours(24);
+
+// Traces of actors' messages at a time, in one system: each is a person who looks.
+inline constexpr size_t kMessageTracesMax = 16;
+// The bounds of one trace: what a person reads, and so short that a forgotten one does not slow its actor for long.
+inline constexpr int64_t kTracedMessagesMax = 10'000;
+inline constexpr absl::Duration kTraceTimeMax = absl::Minutes(10);
+// The notes of one trace that wait for its reader, in number and in bytes.
+inline constexpr size_t kTracedMessagesKeptMax = 1000;
+inline constexpr size_t kTracedBytesKeptMax = size_t{1} << 20;
+// A larger message is noted without its contents, because its actor would serialize it.
+inline constexpr size_t kTracedContentsBytesMax = size_t{64} << 10;
+
 }  // namespace understudy::limits
 
 #endif  // UNDERSTUDY_ACTORS_LIMITS_H_

@@ -51,6 +51,13 @@ enum class EnvelopeKind : uint8_t {
   kNameChange,      // the value is a NameReport
   kBox,             // only for a DestructionQueue, which destroys the value
   kDeadLetter,      // only for a DestructionQueue, which publishes the value, a DeadLetter
+  kSuspend,         // the value is a Suspension
+  kTrace,           // a trace of the actor's messages has begun or ended; no value
+};
+
+// The actor keeps its mailboxes closed until `end`, in place of an earlier end. One that has passed ends a suspension.
+struct Suspension {
+  MonotonicTime end;
 };
 
 struct Envelope {

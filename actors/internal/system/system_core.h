@@ -33,6 +33,7 @@
 #include "understudy/actors/internal/system/handler_sketches.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
+#include "understudy/actors/internal/system/message_traces.h"
 #include "understudy/actors/internal/system/system_counts.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
@@ -111,6 +112,9 @@ class SystemCore {
   // False for an actor of another node.
   bool IsGone(Pid life);
   std::shared_ptr<const void> HoldLife(Pid life) { return LingeringLives::Share(lingering_lives_, life); }
+
+  // The traces of actors' messages.
+  MessageTraces& message_traces() { return message_traces_; }
 
   // The gRPC clients for which actors of this system ask.
   CallerTable& callers() { return callers_; }
@@ -236,6 +240,7 @@ class SystemCore {
   DeadLetterStream dead_letters_;
   HandlerSketches handler_sketches_;
   CallerTable callers_;
+  MessageTraces message_traces_;
 };
 
 // NoProcess: the error for an actor that has ended.

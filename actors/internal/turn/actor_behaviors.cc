@@ -58,6 +58,11 @@ void ActorCore::ApplyBecome() {
   }
 }
 
+void ActorCore::SetTraced(bool is_traced) {
+  is_traced_ = is_traced;
+  stage_.SetSimple(behavior_ != nullptr && behavior_->is_simple() && !is_traced);
+}
+
 void ActorCore::EnterBehavior(BehaviorPtr table) {
   if (!parts_.empty()) {
     if (parts_.known_timers() != nullptr) parts_.known_timers()->Leave();
@@ -67,7 +72,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
   UNDERSTUDY_DCHECK(static_cast<size_t>(std::bit_width(behavior_->mailboxes())) <= layout().size(), "behavior ",
                     behavior_->name(), " of ", self().ToString(), " names a mailbox of another actor: this one has ",
                     layout().size());
-  stage_.SetSimple(behavior_->is_simple());
+  stage_.SetSimple(behavior_->is_simple() && !is_traced_);
   if (behavior_->extra() != nullptr) {
     EnterTimersOf(*this, *behavior_);
     RunHook(*this, behavior_->MakeExtra().hooks.entered);

@@ -7,8 +7,10 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_due.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_receive.h"
@@ -71,6 +73,7 @@ MailChoice Candidates(ActorCore& core, BehaviorTable& table) {
 }
 
 void HandleMessage(ActorCore& core, BehaviorTable& table, const Choice& choice) {
+  if (ABSL_PREDICT_FALSE(core.is_traced())) NoteTraced(core, *choice.envelope);
   const size_t place = choice.envelope->mailbox;
   TakeOut(core, ThisTurn(), core.cell().queue(place), place, choice.envelope, choice.before);
   core.HandleTaken(choice.envelope, table, choice.clause);

@@ -49,6 +49,12 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
         (*static_cast<HasStarted*>(envelope->value()))->store(true, std::memory_order_relaxed);
       }
       break;
+    case EnvelopeKind::kSuspend:
+      Suspend(core, static_cast<Suspension*>(envelope->value())->end);
+      break;
+    case EnvelopeKind::kTrace:
+      core.SetTraced(core.system().message_traces().Find(core.life()) != nullptr);
+      break;
     case EnvelopeKind::kOverflow:
       core.SetExit(ExitReason::Overflow(core.layout()[envelope->mailbox].wire_name), ExitCause::kOwnOutside);
       break;

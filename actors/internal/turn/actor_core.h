@@ -19,7 +19,8 @@
 //  2. in_hand_ has a message only between turns and at the beginning of a turn.
 //  3. behavior_ and actor_ are null until the start has set them, and again once the end has dropped them: behavior_
 //     first, because its handlers may hold what calls this object.
-//  4. stage_ says that the behavior is simple exactly if behavior_ has been set and is; EnterBehavior changes both.
+//  4. stage_ says that the behavior is simple exactly if behavior_ has been set and is, and the actor is not traced;
+//     EnterBehavior and SetTraced see to that.
 //  5. parts_ has a reason to end only if stage_ has an exit. Others are told of the end (EndLife) only once stage_ says
 //     that the actor is ending.
 //
@@ -122,6 +123,11 @@ class ActorCore final : public CellOwner {
   void NoteNames() { has_names_ = true; }
   bool has_names() const { return has_names_; }
 
+  // If it is traced, HandleMessage notes each message (NoteTraced). Then the behavior does not count as simple, so the
+  // inline path of messages has no check.
+  bool is_traced() const { return is_traced_; }
+  void SetTraced(bool is_traced);
+
   // The current behavior. Null if none has been entered yet, or the end has dropped it.
   const BehaviorPtr& behavior() const { return behavior_; }
   // The user's object. Null until the constructor has returned, and once the end has destroyed it.
@@ -189,7 +195,8 @@ class ActorCore final : public CellOwner {
   RankTurns rank_turns_;
   [[no_unique_address]] ActorParts parts_;  // the attribute lets the next fields use its padding
   LifeStage stage_;
-  bool has_names_ = false;
+  bool has_names_ : 1 = false;
+  bool is_traced_ : 1 = false;
   std::unique_ptr<Actor> actor_;
   BehaviorPtr behavior_;
   union {

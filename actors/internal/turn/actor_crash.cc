@@ -15,6 +15,7 @@
 #include "understudy/actors/actor_info.h"
 #include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/fixed_text.h"
+#include "understudy/actors/internal/system/message_traces.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/exceptions.h"
@@ -87,6 +88,29 @@ void TraceEnd(ActorCore& core, const ExitReason& reason) {
   core.system().tracer()(absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 
+void NoteTraced(ActorCore& core, const Envelope& message) {
+  SystemCore& system = core.system();
+  const std::shared_ptr<MessageTraceState> trace = system.message_traces().Find(core.life());
+  const MonotonicTime now = system.clock().Now();
+  const uint64_t number = trace == nullptr ? 0 : trace->Next(now);
+  if (number != 0) {
+    TracedMessage note{.number = number,
+                       .time = system.clock().WallNow(),
+                       .mailbox = std::string(core.layout()[message.mailbox].wire_name),
+                       .type = message.type->name(),
+                       .from = message.sender()};
+    // Not under UserCode: see KeepMessage.
+    (void)Caught([&] {
+      note.bytes = message.type->bytes(message.value());
+      if (!trace->shows_contents() || !message.type->is_wire || note.bytes > limits::kTracedContentsBytesMax) return;
+      std::string contents;
+      if (message.type->serialize(message.value(), &contents)) note.contents = std::move(contents);
+    });
+    trace->Keep(std::move(note));
+  }
+  if (trace == nullptr || trace->IsOver(now)) core.SetTraced(false);
+}
+
 void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reason) {
   if (!core.system().log().Wants(LogSeverity::kError)) return;
   const bool keeps_messages = core.system().last_messages() > 0;
@@ -146,6 +170,8 @@ void Inspect(const ActorCore& core, ActorInfo& info) {
   }
   const BehaviorTable* table = core.behavior().get();
   const uint64_t scoped = core.parts().closed_mask();
+  const ActorTimers* const timers = core.parts().known_timers();
+  const bool is_suspended = timers != nullptr && timers->is_suspended();
   bool is_held = false;
   if (const Activations* const activations = core.parts().known_activations(); activations != nullptr) {
     is_held = activations->IsHeld();
@@ -158,7 +184,9 @@ void Inspect(const ActorCore& core, ActorInfo& info) {
   for (size_t i = 0; i < info.mailboxes.size(); ++i) {
     MailboxInfo& mailbox = info.mailboxes[i];
     if (mailbox.closed_by == ClosedBy::kNothing) continue;
-    if ((scoped >> i & 1U) != 0) {
+    if (is_suspended) {
+      mailbox.closed_by = ClosedBy::kSuspension;
+    } else if ((scoped >> i & 1U) != 0) {
       mailbox.closed_by = ClosedBy::kScopedClose;
     } else if (!core.stage().start().handles_messages()) {
       mailbox.closed_by = ClosedBy::kStart;

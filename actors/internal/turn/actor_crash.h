@@ -27,6 +27,8 @@ enum class ExitCause : uint8_t;
 void Trace(ActorCore& core, absl::string_view what, const Activation& activation);
 // Tells the system's tracer, if there is one, that the actor ends with this reason.
 void TraceEnd(ActorCore& core, const ExitReason& reason);
+// A message of the traced actor is about to be handled: notes it for the trace. Ends the tracing if the trace is over.
+void NoteTraced(ActorCore& core, const Envelope& message);
 // Makes the report of an actor that ends for a reason of its own, whose `cause` is kOwn or kOwnOutside. Call it while
 // the message or event that the actor was handling is still in hand.
 void NoteCrash(ActorCore& core, ExitCause cause);

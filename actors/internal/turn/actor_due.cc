@@ -1,6 +1,7 @@
 #include "understudy/actors/internal/turn/actor_due.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -20,6 +21,18 @@ ActorTimers::Time ReadClocks(ActorCore& core) {
 
 }  // namespace
 
+void Suspend(ActorCore& core, MonotonicTime end) {
+  ActorParts& parts = core.parts();
+  const bool was_suspended = parts.known_timers() != nullptr && parts.timers().is_suspended();
+  const bool is_suspended = end > core.system().clock().Now();
+  if (!was_suspended && !is_suspended) return;
+  parts.timers().SetSuspension(is_suspended ? end : MonotonicTime::InfiniteFuture());
+  if (was_suspended == is_suspended) return;
+  for (size_t place = 0; place < core.layout().size(); ++place) {
+    is_suspended ? parts.closed().Close(static_cast<int>(place)) : parts.closed().Reopen(static_cast<int>(place));
+  }
+}
+
 void FireTimers(ActorCore& core) {
   ActorParts& parts = core.parts();
   parts.due().TimerFired();
@@ -28,6 +41,7 @@ void FireTimers(ActorCore& core) {
   if (parts.due().TakeExpiry(time.now)) ExpireWaitingMessages(core);
   ActorTimers* const timers = parts.known_timers();
   if (timers == nullptr) return;
+  if (timers->suspension_end() <= time.now) Suspend(core, time.now);
   while (absl::optional<Event> event = timers->NextDue(time, parts.behaviors().epoch(), parts.events())) {
     AddEvent(core, *std::move(event));
   }

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "understudy/actors/clock.h"
 #include "understudy/actors/internal/turn/behavior_table.h"
 #include "understudy/actors/internal/turn/event_queue.h"
 #include "understudy/actors/internal/turn/message_handler.h"
@@ -15,6 +16,8 @@ class ActorCore;
 
 // The tick of the executor's timer came: does all that is due.
 void FireTimers(ActorCore& core);
+// Closes all mailboxes of the actor until `end`, in place of an earlier end; opens them again if `end` has passed.
+void Suspend(ActorCore& core, MonotonicTime end);
 // Called before the actor goes idle: has the executor post a kTick when the earliest timer, ask or waiting message is
 // due.
 void ArmExecutor(ActorCore& core);

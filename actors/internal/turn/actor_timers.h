@@ -1,4 +1,5 @@
-// ActorTimers: the named timers of one actor, and the timers of its behavior (At, After, Every, Idle).
+// ActorTimers: the named timers of one actor, the timers of its behavior (At, After, Every, Idle), and the end of its
+// suspension.
 //
 // A plain state machine: it has no clock and runs no handler. It is told what time it is, and answers with the events
 // that are due. A behavior's timers carry its epoch, which grows with each behavior that the actor enters: timers and
@@ -6,6 +7,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_TIMERS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_TIMERS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,8 +55,13 @@ class ActorTimers {
   // A message is handled at `now`, in a behavior that has an Idle.
   void NoteMessage(MonotonicTime now) { last_message_ = now; }
 
-  // When NextDue is to be called.
-  MonotonicTime Next() const { return timers_.Next(); }
+  // When the actor's suspension ends; infinite if it is not suspended.
+  void SetSuspension(MonotonicTime end) { suspension_end_ = end; }
+  MonotonicTime suspension_end() const { return suspension_end_; }
+  bool is_suspended() const { return !suspension_end_.is_infinite(); }
+
+  // When NextDue is to be called, or the suspension ends.
+  MonotonicTime Next() const { return std::min(timers_.Next(), suspension_end_); }
   // The next event that is due and is to be added to `events`; none when nothing more is due. Every and Idle run on,
   // and have at most one event in `events`.
   absl::optional<Event> NextDue(Time time, uint64_t epoch, const EventQueue& events);
@@ -90,6 +97,7 @@ class ActorTimers {
   std::map<std::string, uint64_t, std::less<>> named_;
   std::vector<uint64_t> of_behavior_;  // ids in timers_
   MonotonicTime last_message_;
+  MonotonicTime suspension_end_ = MonotonicTime::InfiniteFuture();
 };
 
 }  // namespace understudy::internal
