@@ -368,6 +368,7 @@ template <class Q, class R>
 absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request,
                                    absl::Duration timeout) {
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
+  static_assert(!internal::MessageTraits<Call<Q, R>>::kIsUpload, "an upload is written by an actor: Channel::Open");
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
@@ -381,6 +382,7 @@ template <class Q, class R>
 AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                            std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
+  static_assert(!internal::MessageTraits<Call<Q, R>>::kIsUpload, "an upload is written by an actor: Channel::Open");
   auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
     return channel.Ask(std::move(request), left);
   };

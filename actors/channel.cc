@@ -168,15 +168,21 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   return pending;
 }
 
-PendingId SendStreamCall(Pid to, uint32_t mailbox, const MessageType& type, void* value) {
-  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Ask of a stream on a plain thread; streams are read by actors");
+PendingId SendCallWithItems(Pid to, uint32_t mailbox, const MessageType& type, void* value, uint64_t kind,
+                            absl::Duration timeout) {
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr,
+                   "Ask of a stream, or Open, on a plain thread; streams are for actors' turns");
   const KernelCode kernel;
   if (kernel.is_refused()) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor();
-  const MonotonicTime deadline =
-      core.current() == nullptr ? MonotonicTime::InfiniteFuture() : core.current()->deadline();
-  const PendingId pending = NewStreamAsk(core, to);
+  MonotonicTime deadline = core.current() == nullptr ? MonotonicTime::InfiniteFuture() : core.current()->deadline();
+  if (!IsStreamAsk(kind)) deadline = DeadlineWithin(core, timeout);
+  const PendingId pending =
+      NewAskWithItems(core, to, IsStreamAsk(kind) ? MonotonicTime::InfiniteFuture() : deadline, kind);
   if (pending.id == 0) return pending;
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr && !IsStreamAsk(kind)) {
+    watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
+  }
   SendForAsk(core, {.from = core.self(),
                     .to = to,
                     .mailbox = mailbox,

@@ -32,6 +32,8 @@
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
+#include "understudy/actors/upload.h"
 
 namespace understudy {
 namespace internal {
@@ -49,8 +51,10 @@ void TellOrBury(const ChannelBase& channel, const MessageType& type, const void*
 // refusal is its answer. Moves from the value.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
-// Like SendCall, for a call whose answer is a stream. It has no deadline of its own.
-PendingId SendStreamCall(Pid to, uint32_t mailbox, const MessageType& type, void* value);
+// Like SendCall, for a call whose answer or request comes in items: `kind` is kStreamAsk, kUploadAsk or both. With
+// kStreamAsk the call has no deadline of its own, and `timeout` is not used.
+PendingId SendCallWithItems(Pid to, uint32_t mailbox, const MessageType& type, void* value, uint64_t kind,
+                            absl::Duration timeout);
 
 // The outcome of SendOrWait for a message.
 enum class SendStep : uint8_t {
@@ -269,7 +273,52 @@ class Channel<Call<RequestT, Stream<ItemT>>> : public internal::ChannelBase {
   // no deadline besides that of the call that is being handled. CHECKs outside an actor's turn. Unimplemented if the
   // actor is on another node whose version has no streams.
   [[nodiscard]] Stream<ItemT> Ask(RequestT request) const {
-    return Stream<ItemT>(internal::SendStreamCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request));
+    return Stream<ItemT>(internal::SendCallWithItems(pid_, mailbox_, internal::TypeOf<RequestT>(), &request,
+                                                     internal::kStreamAsk, absl::InfiniteDuration()));
+  }
+};
+
+// Uploads, whose request comes in items (upload.h).
+template <class ItemT, class ReplyT>
+class Channel<Call<Stream<ItemT>, ReplyT>> : public internal::ChannelBase {
+ public:
+  using Message = Call<Stream<ItemT>, ReplyT>;
+  using Item = ItemT;
+  using Reply = ReplyT;
+
+  Channel() = default;
+  Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
+
+  // Sends the call at once, and returns the writer of its items and the Pending of its answer. The deadline is that of
+  // the whole call: `timeout` from now, or that of the call that is being handled if it is earlier. Errors come as the
+  // answer, as those of Ask, and from Write. CHECKs outside an actor's turn. Unimplemented if the actor is on another
+  // node whose version has no uploads.
+  [[nodiscard]] Upload<ItemT, Pending<ReplyT>> Open(absl::Duration timeout) const {
+    internal::UploadCall<ItemT> call;
+    const internal::PendingId ask = internal::SendCallWithItems(
+        pid_, mailbox_, internal::TypeOf<internal::UploadCall<ItemT>>(), &call, internal::kUploadAsk, timeout);
+    return {StreamWriter<ItemT>(ask, pid_), Pending<ReplyT>(ask)};
+  }
+};
+
+template <class ItemT, class ReplyItemT>
+class Channel<Call<Stream<ItemT>, Stream<ReplyItemT>>> : public internal::ChannelBase {
+ public:
+  using Message = Call<Stream<ItemT>, Stream<ReplyItemT>>;
+  using Item = ItemT;
+  using ReplyItem = ReplyItemT;
+
+  Channel() = default;
+  Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
+
+  // Like Open of an upload, for a call whose answer comes in items too. Like Ask of a stream it has no deadline besides
+  // that of the call that is being handled.
+  [[nodiscard]] Upload<ItemT, Stream<ReplyItemT>> Open() const {
+    internal::UploadCall<ItemT> call;
+    const internal::PendingId ask =
+        internal::SendCallWithItems(pid_, mailbox_, internal::TypeOf<internal::UploadCall<ItemT>>(), &call,
+                                    internal::kUploadAsk | internal::kStreamAsk, absl::InfiniteDuration());
+    return {StreamWriter<ItemT>(ask, pid_), Stream<ReplyItemT>(ask)};
   }
 };
 

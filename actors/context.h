@@ -352,6 +352,7 @@ class Context : public SpawnsActors<Context> {
     ForwardPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
   }
   template <class Q, class R>
+    requires(!internal::MessageTraits<Call<Q, R>>::kIsUpload)
   void Forward(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
     ForwardPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
   }

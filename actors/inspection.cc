@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -117,9 +116,8 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
     const MailboxDeclaration& declaration = layout[place];
     MailboxInfo& mailbox = info.mailboxes.emplace_back();
     mailbox.name = std::string(declaration.wire_name);
-    mailbox.request = declaration.request->name();
-    if (declaration.is_call())
-      mailbox.reply = absl::StrCat(declaration.is_stream ? "stream " : "", declaration.reply->name());
+    mailbox.request = declaration.RequestText();
+    mailbox.reply = declaration.ReplyText();
     mailbox.capacity_messages = declaration.options.capacity_messages;
     if (declaration.has_bytes()) {
       mailbox.capacity_bytes = static_cast<int64_t>(declaration.capacity_bytes);

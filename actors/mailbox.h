@@ -103,10 +103,12 @@ MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
   declaration.hash = WireHash<A, kName>();
   declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
   if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
-  declaration.is_stream = MessageTraits<M>::kIsStream;
+  if constexpr (MessageTraits<M>::kIsUpload) declaration.upload_item = &TypeOf<typename MessageTraits<M>::UploadItem>();
+  declaration.item_bits =
+      ItemBits((MessageTraits<M>::kIsStream ? kStreamAsk : 0) | (MessageTraits<M>::kIsUpload ? kUploadAsk : 0));
   declaration.options = options;
   declaration.must_be_handled = HandlesEveryMailbox<A>;
-  const bool is_sized = SizedMessage<typename MessageTraits<M>::Request>;
+  const bool is_sized = SizedMessage<typename MessageTraits<M>::Request> && !MessageTraits<M>::kIsUpload;
   declaration.capacity_bytes = options.capacity_bytes.value_or(is_sized ? limits::kMailboxCapacityBytes : SIZE_MAX);
   return declaration;
 }

@@ -24,7 +24,11 @@ MailboxSignature SignatureOfMessage(std::string wire_name) {
   MailboxSignature signature;
   signature.name = std::move(wire_name);
   signature.is_call = Traits::kIsCall;
-  signature.request = TypeOf<typename Traits::Request>().name();
+  if constexpr (Traits::kIsUpload) {
+    signature.request = "stream " + TypeOf<typename Traits::UploadItem>().name();
+  } else {
+    signature.request = TypeOf<typename Traits::Request>().name();
+  }
   if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name();
   if constexpr (Traits::kIsStream) signature.reply.insert(0, "stream ");
   return signature;

@@ -160,6 +160,14 @@ absl::string_view SignalKindName(SignalKind kind) {
       return "item";
     case SignalKind::kStreamCredit:
       return "stream_credit";
+    case SignalKind::kUploadItem:
+      return "upload_item";
+    case SignalKind::kUploadCredit:
+      return "upload_credit";
+    case SignalKind::kUploadEnd:
+      return "upload_end";
+    case SignalKind::kUploadCancel:
+      return "upload_cancel";
   }
   return "?";
 }

@@ -40,31 +40,54 @@ struct Call {
   using Reply = ReplyT;
 };
 
-// The reply of a call whose answer comes in items of type M (stream.h): Call<WatchRequest, Stream<Price>>.
+// The reply of a call whose answer comes in items of type M (stream.h), and the request of a call whose request does
+// (upload.h): Call<WatchRequest, Stream<Price>>, Call<Stream<Chunk>, Receipt>, Call<Stream<Question>, Stream<Answer>>.
 template <class M>
 class Stream;
 
 namespace internal {
 
+// The message that an upload puts into its mailbox. It says nothing: the items come later, to the handler that takes
+// it.
+template <class ItemT>
+struct UploadCall {};
+// If the items may cross nodes, the call may too: as no bytes.
+template <WireMessage ItemT>
+struct UploadCall<ItemT> {
+  static auto descriptor() { return ItemT::descriptor(); }
+  static bool SerializeToString(std::string* out) {
+    out->clear();
+    return true;
+  }
+  static bool ParseFromArray(const void* /*data*/, int /*size*/) { return true; }
+  static size_t ByteSizeLong() { return 0; }
+};
+
 template <class M>
 struct MessageTraits {
   using Request = M;
   using Reply = void;
+  using UploadItem = void;
   static constexpr bool kIsCall = false;
   static constexpr bool kIsStream = false;
+  static constexpr bool kIsUpload = false;
 };
 template <class RequestT, class ReplyT>
-struct MessageTraits<Call<RequestT, ReplyT>> {
-  using Request = RequestT;
+struct MessageTraits<Call<RequestT, ReplyT>> : MessageTraits<RequestT> {
   using Reply = ReplyT;
   static constexpr bool kIsCall = true;
-  static constexpr bool kIsStream = false;
 };
 template <class RequestT, class ItemT>
-struct MessageTraits<Call<RequestT, Stream<ItemT>>> {
-  using Request = RequestT;
-  using Reply = ItemT;  // the type of the items
-  static constexpr bool kIsCall = true;
+struct MessageTraits<Call<RequestT, Stream<ItemT>>> : MessageTraits<Call<RequestT, ItemT>> {
+  static constexpr bool kIsStream = true;  // Reply is the type of the items
+};
+template <class ItemT, class ReplyT>
+struct MessageTraits<Call<Stream<ItemT>, ReplyT>> : MessageTraits<Call<UploadCall<ItemT>, ReplyT>> {
+  using UploadItem = ItemT;
+  static constexpr bool kIsUpload = true;
+};
+template <class ItemT, class ReplyT>
+struct MessageTraits<Call<Stream<ItemT>, Stream<ReplyT>>> : MessageTraits<Call<Stream<ItemT>, ReplyT>> {
   static constexpr bool kIsStream = true;
 };
 
@@ -344,15 +367,21 @@ enum class SignalKind : uint8_t {
   kDemonitor = 7,      // `id`
   kDown = 8,           // `id`, `reason`
   kRequestStop = 9,    // `reason`
-  kCancel = 10,        // `id` of the ask that its asker gave up; `status` says why if it is a stream whose asker ended
+  kCancel = 10,        // `id` of the ask that its asker gave up; `status` says why if it has items and its asker ended
   kReply = 11,         // `id` of the ask; `status`, and `payload` if it is OK
   kItem = 12,          // `id` of the ask, which is a stream; `payload`
   kStreamCredit = 13,  // `id` of the ask; `payload` is a StreamCredit
+  // The same in the other direction: `id` is that of an ask which is an upload.
+  kUploadItem = 14,  // from the asker; `payload`
+  kUploadCredit =
+      15,           // from the callee; `payload` is a StreamCredit. The first one says that a handler reads the items
+  kUploadEnd = 16,  // from the asker, behind the items; `status`
+  kUploadCancel = 17,  // from the callee, which reads no more; `status` says why unless its program wants no more
 };
 
 namespace internal {
 
-// The asker of a stream has taken `items` more of its items, so the writer may write as many more (StreamLedger).
+// The reader of a stream has taken `items` more of its items, so the writer may write as many more (StreamLedger).
 struct StreamCredit {
   uint64_t items = 0;
 };
@@ -373,7 +402,7 @@ struct Signal {
 
 namespace internal {
 
-// Requires a kStreamCredit.
+// Requires a kStreamCredit or kUploadCredit.
 inline uint64_t ItemsOfCredit(const Signal& signal) {
   return static_cast<const StreamCredit*>(signal.payload.value())->items;
 }

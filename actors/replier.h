@@ -79,6 +79,8 @@ class ReplierBase {
   CallInHand Release();
 
  protected:
+  // A Replier without a call, which is not open.
+  ReplierBase() = default;
   explicit ReplierBase(Activation& activation);
   void Post(absl::Status status, Payload payload);
   Pid callee() const { return callee_; }

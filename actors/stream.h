@@ -25,8 +25,12 @@
 // exit reason (ExitReasonOf). Items that were not taken are dropped. A Stream that a handler opened for a call in hand
 // ends with Cancelled when that call is cancelled in hand.
 //
-// Threads: a Stream belongs to the actor that asked, and is used, moved and destroyed in its turns only. It may be
-// moved into another variable or coroutine of the actor, and not into a message (CHECKed).
+// The handler of a mailbox that is declared as Call<Stream<M>, Reply> takes a Stream<M> by value, in place of the
+// request, and reads the items that the asker writes; upload.h has an example and says how it ends. It may keep the
+// Stream, and cannot Postpone its call.
+//
+// Threads: a Stream belongs to the actor that asked, or whose handler got it, and is used, moved and destroyed in its
+// turns only. It may be moved into another variable or coroutine of the actor, and not into a message (CHECKed).
 #ifndef UNDERSTUDY_ACTORS_STREAM_H_
 #define UNDERSTUDY_ACTORS_STREAM_H_
 
@@ -36,6 +40,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/asks/ask_table.h"
+#include "understudy/actors/internal/asks/stream_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
@@ -63,12 +68,15 @@ class StreamBase {
   StreamBase& operator=(const StreamBase&) = delete;
 
  protected:
-  explicit StreamBase(PendingId ask) : ask_(ask) {}
-  StreamBase(StreamBase&& other) noexcept : ask_(std::exchange(other.ask_, {})) { CheckMove(); }
+  explicit StreamBase(PendingId ask) : owner_(ask.asker), call_(StreamTable::Own(ask.id)) {}
+  // Of the upload in hand.
+  explicit StreamBase(Activation& activation);
+  StreamBase(StreamBase&& other) noexcept : owner_(std::exchange(other.owner_, {})), call_(other.call_) { CheckMove(); }
   StreamBase& operator=(StreamBase&& other) noexcept {
     if (this != &other) {
       Close();
-      ask_ = std::exchange(other.ask_, {});
+      owner_ = std::exchange(other.owner_, {});
+      call_ = other.call_;
       CheckMove();
     }
     return *this;
@@ -76,13 +84,14 @@ class StreamBase {
   ~StreamBase() { Close(); }
 
   PendingId Next(absl::Duration timeout) const;
-  // Cancels the call, unless the stream has ended or this object was moved from.
+  // Cancels the call, or tells the writer of an upload, unless the stream has ended or this object was moved from.
   void Close();
 
  private:
   static void CheckMove();
 
-  PendingId ask_;  // its asker is null after Close and when moved from; its id is 0 if the call was refused
+  Pid owner_;               // the actor that reads; null after Close and when moved from
+  StreamTable::Call call_;  // as in the table of `owner_`. Its id is 0 if the call was refused without an ask
 };
 
 }  // namespace internal
@@ -92,8 +101,10 @@ class [[nodiscard]] Stream : public internal::StreamBase {
  public:
   using Item = M;
 
-  // For the library (Channel::Ask).
+  // For the library (Channel::Ask, Channel::Open).
   explicit Stream(internal::PendingId ask) : StreamBase(ask) {}
+  // Takes the upload in hand; for the library.
+  explicit Stream(internal::Activation& activation) : StreamBase(activation) {}
 
   // Awaiting the result gives the next item, nullopt at the end of the stream, or the error with which it ended.
   // Expired if nothing comes within `timeout`, or before the deadline of the call that is being handled. The result may

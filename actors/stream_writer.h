@@ -1,5 +1,6 @@
 // StreamWriter<M>: writes the items of one stream. The handler of a mailbox that is declared as
-// Call<Request, Stream<M>> takes it second, as other calls' handlers take a Replier:
+// Call<Request, Stream<M>> takes it second, as other calls' handlers take a Replier. The asker of an upload has one
+// too (upload.h says what is different there).
 //
 //   Task<> Watch(const WatchRequest& request, StreamWriter<Price> writer) {
 //     for (const Price& price : prices_) {
@@ -9,10 +10,10 @@
 //     writer.Finish(absl::OkStatus());
 //   }
 //
-// Write sends at once if the asker has given credit, and otherwise waits for it, up to its timeout. Credit is counted
-// in items and in bytes, per stream: limits::kStreamItemsMax and limits::kStreamBytesMax; the asker returns it as its
+// Write sends at once if the reader has given credit, and otherwise waits for it, up to its timeout. Credit is counted
+// in items and in bytes, per stream: limits::kStreamItemsMax and limits::kStreamBytesMax; the reader returns it as its
 // program takes items. An item acts as a reply does: it goes to no mailbox, and arrives in order with the other
-// messages and signals of this actor to the asker. The actor may become other behaviors meanwhile, and keep the writer
+// messages and signals of this actor to the reader. The actor may become other behaviors meanwhile, and keep the writer
 // among its members.
 //
 // The stream ends when the writer finishes it. A StreamWriter that is destroyed unused ends it as a Replier would:
@@ -21,8 +22,8 @@
 // its session ends, Write gives Cancelled (with the asker's exit reason, see ExitReasonOf) or NoConnection at once,
 // also to a Write that waits; Finish then does nothing.
 //
-// Threads: a StreamWriter belongs to the actor whose handler got it, and is used, moved and destroyed in its turns
-// only. It may be moved within the actor, and not into a message (CHECKed).
+// Threads: a StreamWriter belongs to the actor whose handler got it, or that opened the upload, and is used, moved and
+// destroyed in its turns only. It may be moved within the actor, and not into a message (CHECKed).
 #ifndef UNDERSTUDY_ACTORS_STREAM_WRITER_H_
 #define UNDERSTUDY_ACTORS_STREAM_WRITER_H_
 
@@ -33,21 +34,36 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/asks/ask_table.h"
+#include "understudy/actors/internal/asks/stream_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pending.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/replier.h"
 
 namespace understudy {
 namespace internal {
 
+// Of a stream of answers, the Replier in it is open as long as the writer is, and its answer ends the stream. Of an
+// upload it has no call.
 class StreamWriterBase : private ReplierBase {
  public:
-  StreamWriterBase(StreamWriterBase&& other) noexcept : ReplierBase(std::move(other)) { CheckMove(); }
+  StreamWriterBase(StreamWriterBase&& other) noexcept
+      : ReplierBase(static_cast<ReplierBase&&>(other)),
+        is_open_(std::exchange(other.is_open_, false)),
+        owner_(other.owner_),
+        reader_(other.reader_),
+        call_(other.call_) {
+    CheckMove();
+  }
   StreamWriterBase& operator=(StreamWriterBase&& other) noexcept {
     if (this != &other) {
       Leave();
-      ReplierBase::operator=(std::move(other));
+      ReplierBase::operator=(static_cast<ReplierBase&&>(other));
+      is_open_ = std::exchange(other.is_open_, false);
+      owner_ = other.owner_;
+      reader_ = other.reader_;
+      call_ = other.call_;
       CheckMove();
     }
     return *this;
@@ -55,14 +71,16 @@ class StreamWriterBase : private ReplierBase {
   ~StreamWriterBase() { Leave(); }
 
   // True if the stream was not finished and this object was not moved from.
-  using ReplierBase::is_open;
-  // The actor that reads the stream.
-  using ReplierBase::asker;
-  // True if Write would fail, because the asker has cancelled the stream or is gone. CHECKs is_open().
+  bool is_open() const { return is_open_; }
+  // The actor that reads the stream. If a plain thread or gRPC client reads it, the actor that does so on its behalf.
+  Pid reader() const { return reader_; }
+  // True if Write would fail, because the reader has cancelled the stream or is gone. CHECKs is_open().
   bool is_cancelled() const;
 
  protected:
   explicit StreamWriterBase(Activation& activation);
+  // Of the upload whose call is `ask`.
+  StreamWriterBase(PendingId ask, Pid reader);
   PendingId Write(Payload item, size_t bytes, absl::Duration timeout);
   // An empty payload if there is none.
   Payload TakeUnwritten();
@@ -70,8 +88,14 @@ class StreamWriterBase : private ReplierBase {
 
  private:
   static void CheckMove();
-  // Removes the stream from its actor's table.
+  bool is_upload() const { return call_.first.is_null(); }
+  // Removes the stream from its actor's table, and ends an upload that was not finished.
   void Leave();
+
+  bool is_open_ = true;
+  Pid owner_;  // the actor that writes
+  Pid reader_;
+  StreamTable::Call call_;  // as in the table of `owner_`. Its id is 0 if the upload was refused without an ask
 };
 
 }  // namespace internal
@@ -81,10 +105,12 @@ class StreamWriter : public internal::StreamWriterBase {
  public:
   // Takes the right to answer from the call in hand; for the library.
   explicit StreamWriter(internal::Activation& activation) : StreamWriterBase(activation) {}
+  // Of an upload, which `reader` is asked to read; for the library (Channel::Open).
+  StreamWriter(internal::PendingId ask, Pid reader) : StreamWriterBase(ask, reader) {}
 
   // Writes `item`, at once or when there is credit for it. Awaiting the result gives OK when the item was sent, Expired
   // if there was no credit within `timeout` or before the deadline of the call that is being handled, and otherwise why
-  // the asker reads no more. Need not be awaited, but one Write at a time may wait for credit (CHECKed). CHECKs
+  // the reader reads no more. Need not be awaited, but one Write at a time may wait for credit (CHECKed). CHECKs
   // is_open().
   [[nodiscard]] Pending<void> Write(M item, absl::Duration timeout) {
     const size_t bytes = internal::BytesOf(item);
@@ -97,7 +123,7 @@ class StreamWriter : public internal::StreamWriterBase {
     return item.is_typed() ? absl::optional<M>(std::move(item.template As<M>())) : absl::nullopt;
   }
 
-  // Ends the stream: with OK, or with the error that the asker gets after the items. A Write that still waits gets
+  // Ends the stream: with OK, or with the error that the reader gets after the items. A Write that still waits gets
   // Cancelled, and its item is not sent. CHECKs is_open().
   void Finish(absl::Status status) { End(std::move(status)); }
 };

@@ -11,7 +11,9 @@
 //
 // A message goes to the oldest expectation that it matches and that has had no message yet; if there is none, to the
 // newest of the Allow and Disallow that it matches. Every other message fails the test; if it is a call it is answered
-// FailedPrecondition. A matcher is a value or a GoogleMock matcher of the message, or of a call's request.
+// FailedPrecondition. A matcher is a value or a GoogleMock matcher of the message, or of a call's request. The request
+// of an upload is a vector, its items, which the mock reads to their end before it handles the next message; an upload
+// without an end counts as no message.
 //
 // Threads: the test's thread. Lifetime: destroy the mock before the system. Its destructor fails the test for each
 // expectation without a message, and runs nothing: let the actors under test run before.
@@ -39,6 +41,7 @@
 #include "understudy/actors/stream_writer.h"
 #include "understudy/actors/task.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/read_to_end.h"
 
 namespace understudy {
 
@@ -54,12 +57,27 @@ struct MockReply<Call<Q, Stream<M>>> {
   using type = std::vector<M>;
 };
 
+template <class I, class R>
+struct MockReply<Call<Stream<I>, Stream<R>>> {
+  using type = std::vector<R>;
+};
+
+// What a mock looks at: the message, the request of a call, or all items of an upload.
+template <class M>
+struct MockRequest {
+  using type = typename MessageTraits<M>::Request;
+};
+template <class I, class R>
+struct MockRequest<Call<Stream<I>, R>> {
+  using type = std::vector<I>;
+};
+
 }  // namespace internal
 
 // A rule of a mock for some of its messages.
 template <class M>
 class MockRule {
-  using Request = typename internal::MessageTraits<M>::Request;
+  using Request = typename internal::MockRequest<M>::type;
   // For tells the functions about answers do not compile.
   using Reply = typename internal::MockReply<M>::type;
 
@@ -123,7 +141,7 @@ namespace internal {
 // The rules of one mock, and the calls that it does not answer.
 template <class M>
 struct MockScript {
-  using Request = typename MessageTraits<M>::Request;
+  using Request = typename MockRequest<M>::type;
 
   // Returns the rule that `request` goes to. If there is none, or it is a Disallow, fails the test and returns an
   // error.
@@ -155,46 +173,77 @@ struct FollowsScript {
 
   absl::Status operator()(const M& message) const { return script->Take(message).status(); }
 };
+
+// Answers as `script` says. `request` lives until the Task ends.
+template <class C, class M>
+Task<> AnswerByScript(MockScript<C>& script, const typename MockRequest<C>::type& request, StreamWriter<M> writer) {
+  const absl::StatusOr<const MockRule<C>*> rule = script.Take(request);
+  if (!rule.ok()) {
+    writer.Finish(rule.status());
+    co_return;
+  }
+  if (!(*rule)->answers()) {
+    script.unanswered.push_back(std::make_shared<StreamWriter<M>>(std::move(writer)));
+    co_return;
+  }
+  absl::StatusOr<std::vector<M>> answer = (*rule)->AnswerTo(request);
+  if (!answer.ok()) {
+    writer.Finish(answer.status());
+    co_return;
+  }
+  for (M& item : *answer) {
+    absl::Status written = co_await writer.Write(std::move(item), absl::InfiniteDuration());
+    if (!written.ok()) co_return;
+  }
+  writer.Finish(absl::OkStatus());
+}
+template <class C, class R>
+void AnswerByScript(MockScript<C>& script, const typename MockRequest<C>::type& request, Replier<R> replier) {
+  const absl::StatusOr<const MockRule<C>*> rule = script.Take(request);
+  if (!rule.ok()) {
+    replier.Reply(rule.status());
+  } else if ((*rule)->answers()) {
+    replier.Reply((*rule)->AnswerTo(request));
+  } else {
+    script.unanswered.push_back(std::make_shared<Replier<R>>(std::move(replier)));
+  }
+}
+
 template <class Q, class M>
 struct FollowsScript<Call<Q, Stream<M>>> {
   std::shared_ptr<MockScript<Call<Q, Stream<M>>>> script;
 
   // The mock handles nothing else while the asker does not take the items.
   Task<> operator()(const Q& request, StreamWriter<M> writer) const {
-    const absl::StatusOr<const MockRule<Call<Q, Stream<M>>>*> rule = script->Take(request);
-    if (!rule.ok()) {
-      writer.Finish(rule.status());
-      co_return;
-    }
-    if (!(*rule)->answers()) {
-      script->unanswered.push_back(std::make_shared<StreamWriter<M>>(std::move(writer)));
-      co_return;
-    }
-    absl::StatusOr<std::vector<M>> answer = (*rule)->AnswerTo(request);
-    if (!answer.ok()) {
-      writer.Finish(answer.status());
-      co_return;
-    }
-    for (M& item : *answer) {
-      absl::Status written = co_await writer.Write(std::move(item), absl::InfiniteDuration());
-      if (!written.ok()) co_return;
-    }
-    writer.Finish(absl::OkStatus());
+    return AnswerByScript(*script, request, std::move(writer));
   }
 };
 template <class Q, class R>
 struct FollowsScript<Call<Q, R>> {
   std::shared_ptr<MockScript<Call<Q, R>>> script;
 
-  void operator()(const Q& request, Replier<R> replier) const {
-    const absl::StatusOr<const MockRule<Call<Q, R>>*> rule = script->Take(request);
-    if (!rule.ok()) {
-      replier.Reply(rule.status());
-    } else if ((*rule)->answers()) {
-      replier.Reply((*rule)->AnswerTo(request));
-    } else {
-      script->unanswered.push_back(std::make_shared<Replier<R>>(std::move(replier)));
-    }
+  void operator()(const Q& request, Replier<R> replier) const { AnswerByScript(*script, request, std::move(replier)); }
+};
+template <class I, class R>
+struct FollowsScript<Call<Stream<I>, R>> {
+  std::shared_ptr<MockScript<Call<Stream<I>, R>>> script;
+
+  Task<> operator()(Stream<I> upload, Replier<R> replier) const {
+    auto reading = ReadToEnd(std::move(upload));
+    absl::StatusOr<std::vector<I>> request = co_await reading;
+    if (request.ok()) AnswerByScript(*script, *request, std::move(replier));
+  }
+};
+template <class I, class M>
+struct FollowsScript<Call<Stream<I>, Stream<M>>> {
+  std::shared_ptr<MockScript<Call<Stream<I>, Stream<M>>>> script;
+
+  Task<> operator()(Stream<I> upload, StreamWriter<M> writer) const {
+    auto reading = ReadToEnd(std::move(upload));
+    absl::StatusOr<std::vector<I>> request = co_await reading;
+    if (!request.ok()) co_return;
+    auto answering = AnswerByScript(*script, *request, std::move(writer));
+    co_await answering;
   }
 };
 
@@ -205,7 +254,7 @@ class MailboxMock {
  public:
   // The handler of the mailbox.
   using Handler = internal::FollowsScript<M>;
-  using Request = typename internal::MessageTraits<M>::Request;
+  using Request = typename internal::MockRequest<M>::type;
   using Matcher = testing::Matcher<const Request&>;
 
   // Failures of the test call it `name`.

@@ -6,8 +6,9 @@
 //
 // Probe<M> (probe.h) has one, and so has each rpc of the probe that is generated for a service (x.testing.h).
 //
-// A probe keeps the messages in the order of arrival. Its functions run the system
-// until idle, but never let time pass. Threads: the test's thread. Lifetime: destroy the
+// A probe keeps the messages in the order of arrival. The request of an upload is a vector, its items, which the probe
+// reads to their end before it handles the next message; an upload without an end is not kept. Its functions run the
+// system until idle, but never let time pass. Threads: the test's thread. Lifetime: destroy the
 // probe before the system, with which its actor ends.
 #ifndef UNDERSTUDY_ACTORS_TESTING_MAILBOX_PROBE_H_
 #define UNDERSTUDY_ACTORS_TESTING_MAILBOX_PROBE_H_
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,7 +27,9 @@
 #include "understudy/actors/replier.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
+#include "understudy/actors/task.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/read_to_end.h"
 
 namespace understudy {
 
@@ -61,6 +65,28 @@ struct KeepsMessages<Call<Q, Stream<M>>> {
 
   void operator()(Q request, StreamWriter<M> writer) const {
     items->push_back({std::move(request), std::move(writer)});
+  }
+};
+template <class I, class R>
+struct KeepsMessages<Call<Stream<I>, R>> {
+  using Item = Asked<std::vector<I>, R>;
+  std::shared_ptr<std::deque<Item>> items;
+
+  Task<> operator()(Stream<I> upload, Replier<R> replier) const {
+    auto reading = ReadToEnd(std::move(upload));
+    absl::StatusOr<std::vector<I>> request = co_await reading;
+    if (request.ok()) items->push_back({*std::move(request), std::move(replier)});
+  }
+};
+template <class I, class M>
+struct KeepsMessages<Call<Stream<I>, Stream<M>>> {
+  using Item = AskedStream<std::vector<I>, M>;
+  std::shared_ptr<std::deque<Item>> items;
+
+  Task<> operator()(Stream<I> upload, StreamWriter<M> writer) const {
+    auto reading = ReadToEnd(std::move(upload));
+    absl::StatusOr<std::vector<I>> request = co_await reading;
+    if (request.ok()) items->push_back({*std::move(request), std::move(writer)});
   }
 };
 template <class Q, class R>

@@ -47,7 +47,7 @@ struct TextOf {
   std::string operator()(const ReopenMailbox& reopens) const { return "reopen " + std::to_string(reopens.mailbox); }
   std::string operator()(const TakeBackMessage& waits) const { return "take back from " + waits.receiver.ToString(); }
   std::string operator()(const StopWaitingForNode&) const { return "stop waiting"; }
-  std::string operator()(const EndStream& ended) const { return IsStreamAsk(ended.ask) ? "end stream" : "?"; }
+  std::string operator()(const EndStreams& ended) const { return ItemBits(ended.ask) != 0 ? "end streams" : "?"; }
 };
 std::vector<std::string> Texts(const std::vector<AskAction>& actions) {
   std::vector<std::string> texts;
@@ -464,23 +464,6 @@ TEST(AskTableTest, AwaitingAnAskWithoutAnEntryGivesAnError) {
 TEST(AskTableDeathTest, AwaitingAnAskTwiceIsACheck) {
   const PendingId pending{.asker = kCallee, .id = 5, .deadline = At(2)};
   EXPECT_DEATH((void)AskTable::AnswerWithoutEntry(pending, At(1)), "is awaited a second time");
-}
-
-TEST(AskTableTest, AStreamIsAnAskWithoutADeadlineWhoseAnswerIsItsEnd) {
-  AskTable table;
-  const uint64_t ask = table.Add(kCallee, At(5));
-  const uint64_t stream = table.AddStream(kCallee);
-  EXPECT_TRUE(IsStreamAsk(stream));
-  EXPECT_FALSE(IsStreamAsk(ask));
-  EXPECT_EQ(table.CalleeOf(stream), kCallee);
-  EXPECT_NE(table.known_streams()->FindIncoming(stream), nullptr);
-  EXPECT_EQ(NextDue(table, At(1'000'000)), ask);
-  EXPECT_EQ(NextDue(table, At(1'000'000)), 0U);
-  EXPECT_TRUE(table.Answered(stream, Bad()).has_value());
-  EXPECT_FALSE(table.Answered(stream, Good()).has_value());
-  EXPECT_EQ(Texts(table.Settle(stream)), std::vector<std::string>{"end stream"});
-  EXPECT_EQ(table.Take(stream)->status, absl::DataLossError("bad"));
-  EXPECT_FALSE(table.Has(stream));
 }
 
 }  // namespace

@@ -41,6 +41,7 @@
 #include "understudy/actors/task.h"                    // IWYU pragma: keep
 #include "understudy/actors/thread_pool.h"             // IWYU pragma: keep
 #include "understudy/actors/unhandled_mail.h"          // IWYU pragma: keep
+#include "understudy/actors/upload.h"                  // IWYU pragma: keep
 #include "understudy/supervision/actor_factories.h"    // IWYU pragma: keep
 #include "understudy/supervision/builders.h"           // IWYU pragma: keep
 #include "understudy/supervision/child_spec.h"         // IWYU pragma: keep

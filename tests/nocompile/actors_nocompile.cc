@@ -42,6 +42,8 @@ class Sample final : public Actor {
   Mailbox<"tell", int> tell{this};
   Mailbox<"call", Call<int, int>> call{this};
   Mailbox<"stream", Call<int, Stream<int>>> stream{this};
+  Mailbox<"upload", Call<Stream<int>, int>> upload{this};
+  Mailbox<"chat", Call<Stream<int>, Stream<int>>> chat{this};
   MailboxArray<"array", int> array{this, 2};
   StartResult Start() override { return good_; }
 
@@ -49,14 +51,16 @@ class Sample final : public Actor {
   void Tell(int) {}
   int Answer(int) { return 0; }
   void Write(int, StreamWriter<int>) {}
+  int Read(Stream<int>) { return 0; }
+  void Talk(Stream<int>, StreamWriter<int>) {}
   bool Holds() const { return true; }
   Task<> Await() { co_return; }
   void Enter() {}
-  Behavior good_ =
-      Behavior("good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer),
-               On(stream, &Sample::Write), On(array, &Sample::Tell).When([](const Sample&) { return true; }))
-          .WhenEntered(&Sample::Enter)
-          .WhenLeft([] {});
+  Behavior good_ = Behavior("good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer),
+                            On(stream, &Sample::Write), On(upload, &Sample::Read), On(chat, &Sample::Talk),
+                            On(array, &Sample::Tell).When([](const Sample&) { return true; }))
+                       .WhenEntered(&Sample::Enter)
+                       .WhenLeft([] {});
 
 #ifdef NOCOMPILE_IMMOVABLE
   Mailbox<"immovable", Immovable> immovable{this};
@@ -123,6 +127,17 @@ class Sample final : public Actor {
 #endif
 #ifdef NOCOMPILE_STREAM_HANDLER
   Behavior bad_{"bad", On(stream, &Sample::Answer)};
+#endif
+#ifdef NOCOMPILE_UPLOAD_HANDLER
+  Behavior bad_{"bad", On(upload, &Sample::Answer)};
+#endif
+#ifdef NOCOMPILE_CHAT_HANDLER
+  Behavior bad_{"bad", On(chat, &Sample::Read)};
+#endif
+#ifdef NOCOMPILE_FORWARD_OF_AN_UPLOAD
+  void Hand(Stream<int> items, Replier<int> replier) {
+    context().Forward(upload, std::move(items), std::move(replier));
+  }
 #endif
 #ifdef NOCOMPILE_EMPTY_BEHAVIOR
   Behavior bad_{"bad"};
@@ -194,6 +209,9 @@ void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& syst
 #endif
 #ifdef NOCOMPILE_STREAM_OF_A_THREAD
   (void)system.Ask(sample[&Sample::stream], 1, absl::Seconds(1));
+#endif
+#ifdef NOCOMPILE_UPLOAD_OF_A_THREAD
+  (void)system.Ask(Channel<Call<Stream<int>, int>>(), Stream<int>(internal::PendingId()), absl::Seconds(1));
 #endif
 #ifdef NOCOMPILE_ASK_OF_A_TELL
   (void)system.Ask(sample[&Sample::tell], 1, absl::Seconds(1));

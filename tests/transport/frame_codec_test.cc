@@ -218,29 +218,41 @@ TEST(EnvelopeTest, AReplyCarriesItsPayloadOrItsStatus) {
 }
 
 TEST(EnvelopeTest, ItemsCreditAndCancelsOfAStreamComeBack) {
-  Signal item{.kind = SignalKind::kItem, .from = Pid(1, 5, 6), .to = Pid(2, 7, 8), .id = internal::kStreamAsk | 3};
-  for (const std::string bytes : {"", "some bytes"}) {
-    item.payload = internal::Payload::OfWireBytes(bytes);
-    const auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, item)));
-    EXPECT_EQ(back.kind, SignalKind::kItem);
-    EXPECT_EQ(back.id, item.id);
-    ASSERT_TRUE(back.payload.is_wire_bytes());
-    EXPECT_EQ(back.payload.wire_bytes(), bytes);
+  const auto round_trip = [](Signal signal) {
+    signal.from = Pid(1, 5, 6);
+    signal.to = Pid(2, 7, 8);
+    signal.id = internal::kStreamAsk | 3;
+    auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, signal)));
+    EXPECT_EQ(back.kind, signal.kind);
+    EXPECT_EQ(back.id, signal.id);
+    return back;
+  };
+  for (const SignalKind kind : {SignalKind::kItem, SignalKind::kUploadItem}) {
+    for (const std::string bytes : {"", "some bytes"}) {
+      const Signal back = round_trip({.kind = kind, .payload = internal::Payload::OfWireBytes(bytes)});
+      ASSERT_TRUE(back.payload.is_wire_bytes());
+      EXPECT_EQ(back.payload.wire_bytes(), bytes);
+    }
   }
-  for (const uint64_t items : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
-    const Signal credit{.kind = SignalKind::kStreamCredit,
-                        .from = Pid(1, 5, 6),
-                        .to = Pid(2, 7, 8),
-                        .id = 3,
-                        .payload = internal::Payload::Of(internal::StreamCredit{.items = items})};
-    EXPECT_EQ(internal::ItemsOfCredit(std::get<Signal>(Decoded(EncodeSignal(kHere, credit)))), items);
+  for (const SignalKind kind : {SignalKind::kStreamCredit, SignalKind::kUploadCredit}) {
+    for (const uint64_t items : {uint64_t{0}, uint64_t{16}, UINT64_MAX}) {
+      const Signal back =
+          round_trip({.kind = kind, .payload = internal::Payload::Of(internal::StreamCredit{.items = items})});
+      EXPECT_EQ(internal::ItemsOfCredit(back), items);
+    }
   }
-  const Signal cancel{.kind = SignalKind::kCancel,
-                      .from = Pid(1, 5, 6),
-                      .to = Pid(2, 7, 8),
-                      .id = 3,
-                      .status = AskerExitedError("somebody", ExitReason::Killed())};
-  EXPECT_EQ(ExitReasonOf(std::get<Signal>(Decoded(EncodeSignal(kHere, cancel))).status), ExitReason::Killed());
+  for (const SignalKind kind : {SignalKind::kCancel, SignalKind::kUploadEnd, SignalKind::kUploadCancel}) {
+    EXPECT_TRUE(round_trip({.kind = kind}).status.ok());
+    const Signal back = round_trip({.kind = kind, .status = AskerExitedError("somebody", ExitReason::Killed())});
+    EXPECT_EQ(ExitReasonOf(back.status), ExitReason::Killed());
+  }
+}
+
+TEST(EnvelopeTest, AStreamOfNoActorIsABadFrame) {
+  for (const uint64_t bit : {internal::kStreamAsk, internal::kUploadAsk}) {
+    const std::string call = *EncodeMessage(kHere, Pid(), Pid(2, 7, 8), 1, bit | 3, "");
+    EXPECT_THAT(std::string(DecodeEnvelope(kThere, call).status().message()), HasSubstr("a stream of no actor"));
+  }
 }
 
 TEST(EnvelopeTest, AReplyThatCannotTravelBecomesAnError) {

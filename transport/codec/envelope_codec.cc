@@ -27,10 +27,18 @@
 namespace understudy {
 namespace {
 
-constexpr int kCreditKind = static_cast<int>(SignalKind::kStreamCredit);
-constexpr int kSignalKindMax = kCreditKind;
+constexpr int kSignalKindMax = static_cast<int>(SignalKind::kUploadCancel);
 constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
+
+bool HasPayload(SignalKind kind) {
+  return kind == SignalKind::kReply || kind == SignalKind::kItem || kind == SignalKind::kUploadItem;
+}
+bool IsCredit(SignalKind kind) { return kind == SignalKind::kStreamCredit || kind == SignalKind::kUploadCredit; }
+// Of these the status travels cut.
+bool HasShortStatus(SignalKind kind) {
+  return kind == SignalKind::kCancel || kind == SignalKind::kUploadEnd || kind == SignalKind::kUploadCancel;
+}
 
 absl::Status BadEnvelope(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("bad frame: in an envelope, ", what));
@@ -90,6 +98,7 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   absl::Status addressed = Addresses(nodes, in.from, in.to, message.from, message.to);
   if (!addressed.ok()) return addressed;
   if (message.to.is_null()) return BadEnvelope("a message to no actor");
+  if (message.from.is_null() && internal::ItemBits(in.id) != 0) return BadEnvelope("a stream of no actor");
   message.mailbox = in.mailbox;
   message.ask = in.id;
   message.payload = internal::Payload::CopyOfWireBytes(in.payload);
@@ -109,9 +118,9 @@ absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEn
   if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
   signal.id = in.id;
   signal.is_link = in.is_link;
-  if (signal.kind == SignalKind::kReply || signal.kind == SignalKind::kItem) {
+  if (HasPayload(signal.kind)) {
     signal.payload = internal::Payload::CopyOfWireBytes(in.payload);
-  } else if (signal.kind == SignalKind::kStreamCredit) {
+  } else if (IsCredit(signal.kind)) {
     signal.payload = internal::Payload::Of(internal::StreamCredit());
   }
   return signal;
@@ -143,7 +152,7 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signa
   }
   signal->status = FromProto(in.status());
   if (signal->kind == SignalKind::kReply && !signal->status.ok()) signal->payload = internal::Payload();
-  if (signal->kind == SignalKind::kStreamCredit) signal->payload.As<internal::StreamCredit>().items = in.items();
+  if (IsCredit(signal->kind)) signal->payload.As<internal::StreamCredit>().items = in.items();
   return *std::move(signal);
 }
 
@@ -187,9 +196,9 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
                             .id = signal.id,
                             .signal_kind = static_cast<int32_t>(signal.kind),
                             .is_link = signal.is_link};
-  const bool is_reply = signal.kind == SignalKind::kReply || signal.kind == SignalKind::kItem;
-  const bool is_cancel = signal.kind == SignalKind::kCancel;
-  const bool is_credit = signal.kind == SignalKind::kStreamCredit;
+  const bool is_reply = HasPayload(signal.kind);
+  const bool is_cancel = HasShortStatus(signal.kind);
+  const bool is_credit = IsCredit(signal.kind);
   const bool has_reason = !signal.reason.is_normal() || signal.reason.cause() != nullptr;
   absl::Status status = is_reply || is_cancel ? signal.status : absl::OkStatus();
   std::string payload;
@@ -254,7 +263,7 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::stri
   }
   if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
   // It has a field that DecodeHot passes over.
-  if (hot.signal_kind == kCreditKind) return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
+  if (IsCredit(static_cast<SignalKind>(hot.signal_kind))) return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
   return DecodeSignal(nodes, hot);
 }
 

@@ -23,7 +23,7 @@ namespace understudy {
 void OutstandingRequests::OnSent(Pid from, Pid to, uint64_t ask) {
   if (ask == 0) return;
   asks_[{from, ask}] = to;
-  if (internal::IsStreamAsk(ask)) streams_.OnSent(from, ask, to);
+  if (internal::ItemBits(ask) != 0) streams_.OnSent(from, ask, to);
 }
 
 void OutstandingRequests::OnPosted(const Signal& signal) {
@@ -57,13 +57,17 @@ void OutstandingRequests::OnPosted(const Signal& signal) {
     case SignalKind::kReply:
     case SignalKind::kItem:
     case SignalKind::kStreamCredit:
+    case SignalKind::kUploadItem:
+    case SignalKind::kUploadCredit:
+    case SignalKind::kUploadEnd:
+    case SignalKind::kUploadCancel:
       break;
   }
 }
 
-absl::optional<Signal> OutstandingRequests::OnNoRoom(const Signal& item, const absl::Status& why) {
-  absl::optional<Signal> told = streams_.OnNoRoom(item, why);
-  if (told.has_value()) calls_.erase({item.to, item.id});
+absl::optional<PeerStreams::NoRoom> OutstandingRequests::OnNoRoom(const Signal& item, const absl::Status& why) {
+  absl::optional<PeerStreams::NoRoom> told = streams_.OnNoRoom(item, why);
+  if (told.has_value() && item.kind == SignalKind::kItem) calls_.erase({item.to, item.id});
   return told;
 }
 
@@ -111,6 +115,10 @@ OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal
       return deliver_if(asks_.erase({signal.to, signal.id}) > 0);
     case SignalKind::kItem:
     case SignalKind::kStreamCredit:
+    case SignalKind::kUploadItem:
+    case SignalKind::kUploadCredit:
+    case SignalKind::kUploadEnd:
+    case SignalKind::kUploadCancel:
       return OnStreamArrived(signal);
   }
   return Verdict::kDrop;
@@ -130,7 +138,7 @@ OutstandingRequests::Verdict OutstandingRequests::OnStreamArrived(const Signal& 
 
 bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask, Pid callee) {
   calls_.emplace(asker, ask);
-  if (internal::IsStreamAsk(ask)) streams_.OnCalled(asker, ask, callee);
+  if (internal::ItemBits(ask) != 0) streams_.OnCalled(asker, ask, callee);
   return calls_.size() <= 2 * limits::kAsksPerSessionMax;
 }
 

@@ -42,19 +42,17 @@ class OutstandingRequests {
   // A message was sent; `ask` is 0 unless it is a call.
   void OnSent(Pid from, Pid to, uint64_t ask);
   void OnPosted(const Signal& signal);
-  // An actor of this node posts an item or credit of a stream. Returns false if it must not be sent, because the stream
-  // is over.
+  // An actor of this node posts a signal that IsOfStream. Returns false if it must not be sent, because the stream is
+  // over.
   [[nodiscard]] bool OnStreamPosted(const Signal& signal) { return streams_.OnPosted(signal); }
   // This node is about to answer a call of the peer, with a reply or a refusal. Returns
   // false if the call awaits no answer, because it was given up or belongs to an
   // earlier session; then the answer must not be sent.
-  bool OnAnswers(Pid asker, uint64_t ask) {
-    if (internal::IsStreamAsk(ask)) streams_.OnAnswers(asker, ask);
-    return calls_.erase({asker, ask}) > 0;
-  }
-  // `item` found no room in the session. If its stream is not over, it ends, and the caller answers its asker with
-  // `why`. Returns what the writer is to be told.
-  absl::optional<Signal> OnNoRoom(const Signal& item, const absl::Status& why);
+  bool OnAnswers(Pid asker, uint64_t ask) { return calls_.erase({asker, ask}) > 0; }
+  // Besides OnAnswers, for a call with ItemBits. Returns what its callee is to be told.
+  absl::optional<Signal> OnStreamsAnswered(Pid asker, uint64_t ask) { return streams_.OnAnswers(asker, ask); }
+  // `item` found no room in the session. If its stream is not over, it ends at both ends. Returns what they are told.
+  absl::optional<PeerStreams::NoRoom> OnNoRoom(const Signal& item, const absl::Status& why);
 
   // ---- Coming in ----
 

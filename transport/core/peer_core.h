@@ -370,7 +370,10 @@ class PeerCore {
   void ShortenReason(Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendSignal(const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendReply(const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Sends an item or credit of a stream, unless the stream is over.
+  // This node is about to answer a call of the peer. Returns false if it awaits no answer. Has its callee told if it
+  // still reads the call's upload.
+  bool AwaitsAnswer(Pid asker, uint64_t ask) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sends a signal that IsOfStream, unless the stream is over.
   void PostOfStream(const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Like AppendReply: if there is no room, the stream of `item` ends at both sides with Full.
   void AppendItem(const Signal& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -24,6 +24,7 @@
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/core/outstanding_requests.h"
 #include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/core/peer_streams.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/names/name_feed.h"
@@ -114,7 +115,7 @@ bool PeerCore::HasCredit(const Message& message) {
     peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
     return false;
   }
-  if (IsStreamAsk(message.ask) && (peer_->session.features() & kFeatureStreams) == 0) {
+  if (const uint64_t features = FeaturesFor(message.ask); (peer_->session.features() & features) != features) {
     peer_->session.EndForBadFrame("a stream is asked for, and the session has none", Now());
     return false;
   }
@@ -134,7 +135,7 @@ void PeerCore::RefuseMessage(const RefusedMessage& refused, Admission admission)
   peer_->credit_in.OnReleased({refused.to, refused.mailbox}, admission, {.messages = 1, .bytes = refused.bytes});
   ScheduleCredit();
   if (!peer_->session.is_live()) return;
-  if (refused.ask != 0 && !peer_->ties.OnAnswers(refused.from, refused.ask)) return;  // it was given up
+  if (refused.ask != 0 && !AwaitsAnswer(refused.from, refused.ask)) return;  // it was given up
   AppendOrEnd(
       {.bytes = EncodeRefused(peer_->session.nodes(), refused), .room = Room::kAnswers, .sender = refused.to.life()});
 }

@@ -25,6 +25,7 @@
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/core/outstanding_requests.h"
 #include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/core/peer_streams.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/send_queues.h"
@@ -133,9 +134,10 @@ bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, a
   if (!Reaches(message.to.place())) return false;
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload.size());
-  if (IsStreamAsk(message.ask) && (peer_->session.features() & kFeatureStreams) == 0) {
-    accepted = absl::UnimplementedError(absl::StrCat("node ", peer_->name, " is of a version without streams, so ",
-                                                     message.to.ToString(), " gives none"));
+  if (const uint64_t features = FeaturesFor(message.ask); (peer_->session.features() & features) != features) {
+    accepted = absl::UnimplementedError(absl::StrCat(
+        "node ", peer_->name, " is of a version without ", IsUploadAsk(message.ask) ? "uploads, so " : "streams, so ",
+        message.to.ToString(), IsUploadAsk(message.ask) ? " takes none" : " gives none"));
     return true;
   }
   const absl::optional<Admission> admission = peer_->credit_out.Find(mailbox, payload_bytes);
@@ -214,12 +216,12 @@ bool PeerCore::Post(Signal& signal) {
   peer_->ties.OnPosted(signal);
   const bool is_of_the_dead = signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
   if (signal.kind == SignalKind::kReply) {
-    if (peer_->ties.OnAnswers(signal.to, signal.id)) {
+    if (AwaitsAnswer(signal.to, signal.id)) {
       AppendReply(signal);
     } else {
       ++counters_.late;
     }
-  } else if (signal.kind == SignalKind::kItem || signal.kind == SignalKind::kStreamCredit) {
+  } else if (IsOfStream(signal.kind)) {
     PostOfStream(signal);
   } else {
     ShortenReason(signal);
@@ -265,10 +267,19 @@ void PeerCore::AppendSignal(const Signal& signal) {
                .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
 }
 
+bool PeerCore::AwaitsAnswer(Pid asker, uint64_t ask) {
+  if (ItemBits(ask) != 0) {
+    absl::optional<Signal> told = peer_->ties.OnStreamsAnswered(asker, ask);
+    if (told.has_value()) deliveries_.push_back(*std::move(told));
+  }
+  return peer_->ties.OnAnswers(asker, ask);
+}
+
 void PeerCore::PostOfStream(const Signal& signal) {
   if (!peer_->ties.OnStreamPosted(signal)) {
-    ++counters_.late;
-  } else if (signal.kind == SignalKind::kItem) {
+    // The answer to an upload ends it at both nodes, so what its two actors say of its end is seldom needed.
+    if (signal.kind != SignalKind::kUploadEnd && signal.kind != SignalKind::kUploadCancel) ++counters_.late;
+  } else if (signal.kind == SignalKind::kItem || signal.kind == SignalKind::kUploadItem) {
     AppendItem(signal);
   } else {
     AppendSignal(signal);
@@ -286,11 +297,11 @@ void PeerCore::AppendItem(const Signal& item) {
   const absl::Status why = MakeError(
       ErrorKind::kFull, absl::StrCat("the item of ", bytes, " bytes of a stream found no room: earlier replies ",
                                      "and items of node ", options_.node, " are not acknowledged"));
-  absl::optional<Signal> told = peer_->ties.OnNoRoom(item, why);
+  absl::optional<PeerStreams::NoRoom> told = peer_->ties.OnNoRoom(item, why);
   if (!told.has_value()) return;
-  deliveries_.push_back(*std::move(told));
-  const Signal end{.kind = SignalKind::kReply, .from = item.from, .to = item.to, .id = item.id, .status = why};
-  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), end), .room = Room::kAnswers, .sender = sender});
+  deliveries_.push_back(std::move(told->to_writer));
+  AppendOrEnd(
+      {.bytes = EncodeSignal(peer_->session.nodes(), told->to_reader), .room = Room::kAnswers, .sender = sender});
 }
 
 void PeerCore::AppendReply(const Signal& reply) {

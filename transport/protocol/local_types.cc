@@ -107,9 +107,23 @@ class CanonicalText {
   std::vector<std::string> reached_;
 };
 
-// The full name of the message, without what says that there is a stream of it (mailbox_signature.h).
+// What says in a signature that the request or the reply comes in items (mailbox_signature.h).
+constexpr absl::string_view kStreamOf = "stream ";
+
+// The full names of the messages, without that.
+std::string RequestOf(const proto::MailboxSignature& mailbox) {
+  return std::string(absl::StripPrefix(mailbox.request(), kStreamOf));
+}
 std::string ReplyOf(const proto::MailboxSignature& mailbox) {
-  return std::string(absl::StripPrefix(mailbox.reply(), "stream "));
+  return std::string(absl::StripPrefix(mailbox.reply(), kStreamOf));
+}
+
+// The first word of what a mailbox's fingerprint is made of.
+absl::string_view KindOf(const proto::MailboxSignature& mailbox) {
+  if (!mailbox.is_call()) return "tell ";
+  const bool replies_stream = absl::StartsWith(mailbox.reply(), kStreamOf);
+  if (absl::StartsWith(mailbox.request(), kStreamOf)) return replies_stream ? "chat " : "upload ";
+  return replies_stream ? "stream " : "call ";
 }
 
 }  // namespace
@@ -134,13 +148,10 @@ uint64_t LocalTypes::FingerprintOfMessage(const std::string& message) {
 }
 
 uint64_t LocalTypes::FingerprintOf(const proto::MailboxSignature& mailbox) {
-  const uint64_t request = FingerprintOfMessage(mailbox.request());
+  const uint64_t request = FingerprintOfMessage(RequestOf(mailbox));
   const uint64_t reply = mailbox.is_call() ? FingerprintOfMessage(ReplyOf(mailbox)) : 0;
   if (request == 0 || (mailbox.is_call() && reply == 0)) return 0;
-  const absl::string_view kind = !mailbox.is_call()                             ? "tell "
-                                 : absl::StartsWith(mailbox.reply(), "stream ") ? "stream "
-                                                                                : "call ";
-  return Hash(absl::StrCat(kind, request, " ", reply));
+  return Hash(absl::StrCat(KindOf(mailbox), request, " ", reply));
 }
 
 std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailboxes) const {
@@ -148,7 +159,7 @@ std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailbo
   for (int i = 0; i < set.mailboxes_size(); ++i) {
     if (!Has(mailboxes, i)) continue;
     const proto::MailboxSignature& mailbox = set.mailboxes(i);
-    if (const Descriptor* const request = Find(mailbox.request())) reader.Add(*request);
+    if (const Descriptor* const request = Find(RequestOf(mailbox))) reader.Add(*request);
     const Descriptor* const reply = mailbox.is_call() ? Find(ReplyOf(mailbox)) : nullptr;
     if (reply != nullptr) reader.Add(*reply);
   }
@@ -173,7 +184,7 @@ absl::StatusOr<std::vector<std::string>> LocalTypes::Compare(const proto::Signat
     if (!Has(mailboxes, i)) continue;
     const proto::MailboxSignature& mailbox = set.mailboxes(i);
     actor_protocol::Rpc rpc;
-    rpc.set_request(mailbox.request());
+    rpc.set_request(RequestOf(mailbox));
     rpc.set_reply(ReplyOf(mailbox));
     rpc.set_cast(!mailbox.is_call());
     const std::vector<std::string> places = actor_protocol::MisreadPlaces(ours, theirs, rpc, steps_left);

@@ -27,12 +27,15 @@ inline constexpr uint64_t kFeatureFingerprints = 1;
 // Another bit: the node has streams. Their asks have ids with internal::kStreamAsk, and their signals are kItem and
 // kStreamCredit.
 inline constexpr uint64_t kFeatureStreams = 2;
+// Another bit, with kFeatureStreams: the node has uploads. Their asks have ids with internal::kUploadAsk, and their
+// signals are kUploadItem and the three that follow it.
+inline constexpr uint64_t kFeatureUploads = 4;
 
 // The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;
   uint32_t highest = kWireVersion;
-  uint64_t features = kFeatureFingerprints | kFeatureStreams;
+  uint64_t features = kFeatureFingerprints | kFeatureStreams | kFeatureUploads;
 
   friend bool operator==(const WireVersions&, const WireVersions&) = default;
 };

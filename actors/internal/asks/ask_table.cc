@@ -53,12 +53,13 @@ uint64_t AskTable::Add(Pid callee, MonotonicTime deadline) {
   return slot == nullptr ? 0 : slot->id;
 }
 
-uint64_t AskTable::AddStream(Pid callee) {
-  const Slot* const slot = NewSlot(callee, MonotonicTime::InfiniteFuture(), kStreamAsk);
+uint64_t AskTable::AddWithItems(Pid callee, MonotonicTime deadline, uint64_t kind) {
+  const Slot* const slot = NewSlot(callee, deadline, kind);
   if (slot == nullptr) return 0;
   const uint64_t id = slot->id;
-  NotesOf(id).is_stream = true;
-  streams().AddIncoming(id);
+  NotesOf(id).has_items = true;
+  if (IsStreamAsk(kind)) streams().AddIncoming(StreamTable::Own(id));
+  if (IsUploadAsk(kind)) streams().AddOutgoing(StreamTable::Own(id)).AwaitReader();
   return id;
 }
 
@@ -83,6 +84,12 @@ bool AskTable::HasGoodAnswer(uint64_t id) const {
   if (id == kDone) return true;
   const Slot* slot = Find(id);
   return slot != nullptr && slot->answered != 0 && slot->answer.status.ok();
+}
+
+absl::Status AskTable::StatusOf(uint64_t id) const {
+  const Slot* slot = Find(id);
+  if (slot == nullptr || slot->answered == 0) return MakeError(ErrorKind::kExpired, "no answer within the deadline");
+  return slot->answer.status;
 }
 
 Pid AskTable::CalleeOf(uint64_t id) const {
@@ -112,7 +119,7 @@ std::vector<AskAction> AskTable::Settle(uint64_t id) {
   std::string publishes = std::exchange(notes.publishes, {});
   if (!publishes.empty() && !HasGoodAnswer(id)) actions.emplace_back(RemoveName{std::move(publishes)});
   for (const int mailbox : std::exchange(notes.closes, {})) actions.emplace_back(ReopenMailbox{mailbox});
-  if (notes.is_stream) actions.emplace_back(EndStream{id});
+  if (notes.has_items) actions.emplace_back(EndStreams{id});
   return actions;
 }
 

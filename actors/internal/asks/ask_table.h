@@ -88,11 +88,11 @@ struct TakeBackMessage {  // which waits for room in a mailbox of `receiver`, an
 struct StopWaitingForNode {  // for room in a mailbox of another node
   uint64_t ask = 0;
 };
-struct EndStream {  // which the answer to its ask has ended: take the answer
+struct EndStreams {  // of the ask, which is answered: take the answer if it is the end of a stream
   uint64_t ask = 0;
 };
 using AskAction =
-    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode, EndStream>;
+    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode, EndStreams>;
 
 // How the owner answers an ask whose deadline has passed.
 struct NoAnswerCame {};  // Expired
@@ -122,9 +122,9 @@ class AskTable {
   // Returns the id of a new entry, or 0 if there are limits::kAsksPerActorMax already. A null `callee` means that no
   // actor is to be told when the ask is given up.
   uint64_t Add(Pid callee, MonotonicTime deadline);
-  // Like Add, for a call whose answer is a stream. It has no deadline, and an id with kStreamAsk. Settle says EndStream
-  // when it is answered.
-  uint64_t AddStream(Pid callee);
+  // Like Add, for a call whose answer or request comes in items: `kind` has kStreamAsk, kUploadAsk or both, and so has
+  // the id. Adds what the asker reads and writes to streams(). Settle says EndStreams when the ask is answered.
+  uint64_t AddWithItems(Pid callee, MonotonicTime deadline, uint64_t kind);
   // The id of an ask that needed no entry, because its answer is OK. It may be awaited any number of times.
   static constexpr uint64_t kDone = UINT64_MAX;
   // Requires Has(id).
@@ -137,6 +137,8 @@ class AskTable {
   // entry.
   uint64_t AnsweredAs(uint64_t id) const;
   bool HasGoodAnswer(uint64_t id) const;
+  // The status of the answer; Expired if there is none, because the ask was freed at its deadline.
+  absl::Status StatusOf(uint64_t id) const;
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
 
@@ -216,8 +218,8 @@ class AskTable {
     std::string publishes;           // the name whose publication is under way; empty if none is
     Pid waits_for_room;              // the actor in whose mailbox a SendWhenRoom waits for room; null if none
     bool is_room_elsewhere = false;  // that actor is on another node
-    bool is_stream = false;
-    std::vector<int> closes;  // mailboxes that stay closed until the ask is answered
+    bool has_items = false;          // its answer or its request is a stream
+    std::vector<int> closes;         // mailboxes that stay closed until the ask is answered
   };
   struct Slot {
     uint64_t id = 0;        // 0 when free

@@ -39,7 +39,7 @@ IncomingStream::Step IncomingStream::Next(uint64_t next, Payload& item) {
 
 OutgoingStream::Step OutgoingStream::Write(size_t bytes) {
   if (is_closed()) return Step::kClosed;
-  return ledger_.Add(bytes) ? Step::kSend : Step::kKeep;
+  return has_reader_ && ledger_.Add(bytes) ? Step::kSend : Step::kKeep;
 }
 
 Payload OutgoingStream::Keep(Payload item, size_t bytes, uint64_t wait) {
@@ -51,7 +51,7 @@ Payload OutgoingStream::Keep(Payload item, size_t bytes, uint64_t wait) {
 }
 
 absl::optional<Payload> OutgoingStream::TakeSendable(uint64_t& wait) {
-  if (wait_ == 0 || !ledger_.Add(kept_bytes_)) return absl::nullopt;
+  if (wait_ == 0 || !has_reader_ || !ledger_.Add(kept_bytes_)) return absl::nullopt;
   wait = std::exchange(wait_, 0);
   return std::exchange(kept_, absl::nullopt);
 }
@@ -67,8 +67,8 @@ absl::optional<Payload> OutgoingStream::TakeKept() {
   return std::exchange(kept_, absl::nullopt);
 }
 
-IncomingStream* StreamTable::FindIncoming(uint64_t ask) {
-  const auto found = incoming_.find(ask);
+IncomingStream* StreamTable::FindIncoming(Call call) {
+  const auto found = incoming_.find(call);
   return found == incoming_.end() ? nullptr : &found->second;
 }
 
@@ -77,10 +77,18 @@ OutgoingStream* StreamTable::FindOutgoing(Call call) {
   return found == outgoing_.end() ? nullptr : &found->second;
 }
 
-std::vector<Payload> StreamTable::RemoveIncoming(uint64_t ask) {
-  std::vector<Payload> items = incoming_.at(ask).TakeItems();
-  incoming_.erase(ask);
+std::vector<Payload> StreamTable::RemoveIncoming(Call call) {
+  std::vector<Payload> items = incoming_.at(call).TakeItems();
+  incoming_.erase(call);
   return items;
+}
+
+std::vector<StreamTable::Call> StreamTable::OpenUploads() const {
+  std::vector<Call> open;
+  for (const auto& [call, stream] : incoming_) {
+    if (!call.first.is_null() && !stream.has_ended()) open.push_back(call);
+  }
+  return open;
 }
 
 std::vector<Payload> StreamTable::RemoveOutgoing(Call call) {
@@ -92,7 +100,7 @@ std::vector<Payload> StreamTable::RemoveOutgoing(Call call) {
 
 std::vector<Payload> StreamTable::TakeAll() {
   std::vector<Payload> all;
-  for (auto& [ask, stream] : incoming_) {
+  for (auto& [call, stream] : incoming_) {
     for (Payload& item : stream.TakeItems()) all.push_back(std::move(item));
   }
   for (auto& [call, stream] : outgoing_) {

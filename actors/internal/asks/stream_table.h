@@ -1,10 +1,11 @@
-// StreamTable: the streams of one actor: those that it has asked for (IncomingStream) and those that it writes
+// StreamTable: the streams of one actor: those that it reads (IncomingStream) and those that it writes
 // (OutgoingStream).
 //
-// A stream is an ask whose answer is preceded by items. AskTable has the ask: its answer is the end of the stream, and
-// is given by the same events as the answer to any call. This table has what comes besides: the items that wait, the
-// ledger of the credit, and which await (Next, Write) is to be answered. Both awaits are entries of the AskTable
-// without a callee.
+// A stream belongs to a call, whose answer or whose request comes in items. A stream of answers is read by the asker
+// and written by the callee; an upload, whose items are the request, the other way round. AskTable has the ask: its
+// answer is the end of a stream of answers, and is given by the same events as the answer to any call; it closes the
+// call's upload too. This table has what comes besides: the items that wait, the ledger of the credit, and which await
+// (Next, Write) is to be answered. Both awaits are entries of the AskTable without a callee.
 //
 // Plain state machines: they have no clock, send nothing and resume nothing. turn/actor_streams.h tells them what
 // happened and does what they answer. For the owner's turn only.
@@ -25,7 +26,7 @@
 
 namespace understudy::internal {
 
-// The asker's end.
+// The reader's end.
 class IncomingStream {
  public:
   enum class Arrival {
@@ -36,7 +37,8 @@ class IncomingStream {
   };
   // The block of a typed `item` has the size that its writer has counted; unparsed bytes count as they are.
   Arrival OnItem(Payload& item);
-  // The ask was answered, with OK or an error. The items that wait come first, and then this.
+  // No more items come: the ask was answered, or the writer of the upload has ended it. The items that wait come first,
+  // and then this, OK or an error. The first call counts.
   void OnEnd(absl::Status end);
 
   // The program wants the next item. kWaits: none is there, and `next` waits for it from now on.
@@ -65,6 +67,9 @@ class IncomingStream {
 // The writer's end. One item at a time may be kept, because there was no credit for it.
 class OutgoingStream {
  public:
+  // For an upload: there is no credit until a handler reads it, which OnCredit tells.
+  void AwaitReader() { has_reader_ = false; }
+
   enum class Step { kSend, kKeep, kClosed };
   // The program writes an item of `bytes`. kSend: the caller sends it; it counts. kKeep and kClosed: the caller gives
   // it to Keep.
@@ -72,13 +77,22 @@ class OutgoingStream {
   // Keeps an item that was not sent, for which the Write `wait` waits; 0 if none does. An item that was kept before is
   // returned.
   Payload Keep(Payload item, size_t bytes, uint64_t wait);
-  // The asker has returned the credit of `items`. Returns false if it had not given as much.
-  [[nodiscard]] bool OnCredit(uint64_t items) { return ledger_.Return(items); }
+  // The reader has returned the credit of `items`, or says with 0 that it is there. Returns false if it had not given
+  // as much.
+  [[nodiscard]] bool OnCredit(uint64_t items) {
+    has_reader_ = true;
+    return ledger_.Return(items);
+  }
   // If a Write waits and may go on, counts its item, returns it, and sets `wait` to that Write.
   absl::optional<Payload> TakeSendable(uint64_t& wait);
   // The stream can be written no more, and further Writes get `why`. Returns the Write that waits, to be answered so;
   // 0 if none does. The first call counts.
   uint64_t Close(const absl::Status& why);
+  // The program has finished the upload, with `end`, before a handler reads it. Its writer is gone, and the reader is
+  // to be told when it is there.
+  void Finish(absl::Status end) { finished_ = std::move(end); }
+  const absl::optional<absl::Status>& finished() const { return finished_; }
+  bool has_reader() const { return has_reader_; }
 
   uint64_t wait() const { return wait_; }
   // The Write that waits is over, by its deadline. Its item stays kept.
@@ -94,29 +108,36 @@ class OutgoingStream {
   absl::optional<Payload> kept_;
   size_t kept_bytes_ = 0;
   uint64_t wait_ = 0;  // not 0 only if an item is kept and the stream is not closed
-  absl::Status why_;   // OK while the stream may be written
+  bool has_reader_ = true;
+  absl::Status why_;                       // OK while the stream may be written
+  absl::optional<absl::Status> finished_;  // only of an upload, while has_reader_ is false
 };
 
 class StreamTable {
  public:
-  using Call = std::pair<Pid, uint64_t>;  // an asker, and its id of the ask
+  // The call of a stream: its asker, and the asker's id of it. The asker is null if it is the actor of this table: an
+  // actor may ask itself, and has then both ends of the call's streams.
+  using Call = std::pair<Pid, uint64_t>;
+  static Call Own(uint64_t ask) { return {Pid(), ask}; }
 
-  IncomingStream& AddIncoming(uint64_t ask) { return incoming_[ask]; }
+  IncomingStream& AddIncoming(Call call) { return incoming_[call]; }
   OutgoingStream& AddOutgoing(Call call) { return outgoing_[call]; }
   // Null if there is none.
-  IncomingStream* FindIncoming(uint64_t ask);
+  IncomingStream* FindIncoming(Call call);
   OutgoingStream* FindOutgoing(Call call);
   // Requires that the stream is there. Returns the payloads that it still has.
-  std::vector<Payload> RemoveIncoming(uint64_t ask);
+  std::vector<Payload> RemoveIncoming(Call call);
   std::vector<Payload> RemoveOutgoing(Call call);
+  // The uploads of others that this actor reads and that have not ended.
+  std::vector<Call> OpenUploads() const;
   // At the actor's end: the payloads of all streams. Removes them.
   std::vector<Payload> TakeAll();
 
   size_t size() const { return incoming_.size() + outgoing_.size(); }
 
  private:
-  std::map<uint64_t, IncomingStream> incoming_;
-  std::map<Call, OutgoingStream> outgoing_;
+  std::map<Call, IncomingStream> incoming_;  // answers to own asks, and uploads of others
+  std::map<Call, OutgoingStream> outgoing_;  // own uploads, and answers to others
 };
 
 }  // namespace understudy::internal

@@ -23,9 +23,13 @@ struct MessageType;
 // How a sender's value gets into an envelope.
 enum class TransferMode { kMove, kCopy };
 
-// The bit of an ask's id that says that the answer is a stream.
+// The bits of an ask's id that say what of the call comes in items: the answer (a stream), the request (an upload).
 inline constexpr uint64_t kStreamAsk = uint64_t{1} << 63;
+inline constexpr uint64_t kUploadAsk = uint64_t{1} << 62;
 constexpr bool IsStreamAsk(uint64_t ask) { return (ask & kStreamAsk) != 0; }
+constexpr bool IsUploadAsk(uint64_t ask) { return (ask & kUploadAsk) != 0; }
+// Both bits, as a small number. 0 for a call with neither, and for no call.
+constexpr uint8_t ItemBits(uint64_t ask) { return static_cast<uint8_t>(ask >> 62U); }
 
 // The part of an envelope that calls have besides the value. Early mail, and tells to mailboxes that are not plain
 // (MailboxLayout::plain), have it too.

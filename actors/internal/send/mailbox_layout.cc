@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tuple>
 
 #include "absl/base/thread_annotations.h"
@@ -37,8 +38,8 @@ auto Tied(const MailboxDeclaration& declaration) {
 }
 
 bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
-  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && a.must_be_handled == b.must_be_handled &&
-         Tied(a) == Tied(b);
+  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && a.item_bits == b.item_bits &&
+         a.must_be_handled == b.must_be_handled && Tied(a) == Tied(b);
 }
 
 // MailboxLayout::Publishing::mask for that room: room is published once for every mask + 1 messages, a power of two.
@@ -48,6 +49,15 @@ uint32_t PublishingMask(uint32_t room) {
 }
 
 }  // namespace
+
+std::string MailboxDeclaration::RequestText() const {
+  return upload_item != nullptr ? absl::StrCat("stream ", upload_item->name()) : request->name();
+}
+
+std::string MailboxDeclaration::ReplyText() const {
+  if (!is_call()) return "";
+  return absl::StrCat((item_bits & ItemBits(kStreamAsk)) != 0 ? "stream " : "", reply->name());
+}
 
 absl::Status MailboxDeclaration::Validate() const {
   const auto invalid = [&](absl::string_view option, absl::string_view range, const auto& got) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/base/optimization.h"
@@ -52,17 +53,22 @@ struct MailboxDeclaration {
   const MessageType* request = nullptr;
   const MessageType* reply = nullptr;  // null for a tell; for a stream, the type of its items
   MailboxOptions options;
-  size_t capacity_bytes = SIZE_MAX;  // capacity_bytes of the options, resolved for this message type
-  bool is_stream = false;            // a call whose answer is a stream
-  bool must_be_handled = false;      // the start of an actor fails if none of its clauses names this mailbox
+  size_t capacity_bytes = SIZE_MAX;          // capacity_bytes of the options, resolved for this message type
+  const MessageType* upload_item = nullptr;  // for an upload, the type of its items; else null
+  uint8_t item_bits = 0;                     // the ItemBits of its calls
+  bool must_be_handled = false;              // the start of an actor fails if none of its clauses names this mailbox
 
   bool is_call() const { return reply != nullptr; }
   // True if this mailbox takes a message of that type, or its bytes (WireBytes). `ask`
   // is 0 for a tell.
   bool Takes(const MessageType& type, uint64_t ask) const {
     const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
-    return fits && (ask != 0) == is_call() && IsStreamAsk(ask) == is_stream;
+    return fits && (ask != 0) == is_call() && ItemBits(ask) == item_bits;
   }
+  // What a call takes and gives, as signatures and inspection show it: the name of a type, after "stream " if it comes
+  // in items. The second is empty for a tell.
+  std::string RequestText() const;
+  std::string ReplyText() const;
   bool has_bytes() const { return capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
   // Requires valid options.

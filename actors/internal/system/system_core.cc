@@ -155,6 +155,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
       break;
     case SignalKind::kReply:
     case SignalKind::kItem:
+    case SignalKind::kUploadItem:
       counts_.late_replies.Add();
       return;
     default:

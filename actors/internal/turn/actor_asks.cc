@@ -28,7 +28,7 @@ class Apply {
 
   void operator()(const TellCallee& tell) const {
     Signal cancel{.kind = SignalKind::kCancel, .from = core_.self(), .to = tell.callee, .id = tell.ask};
-    if (IsStreamAsk(tell.ask)) cancel.status = WhyStreamIsCancelled(core_);
+    if (ItemBits(tell.ask) != 0) cancel.status = WhyStreamIsCancelled(core_);
     core_.system().Post(std::move(cancel));
   }
   void operator()(const EndNameWatch& ends) const { core_.system().registry().Unwatch(ends.watch); }
@@ -38,7 +38,7 @@ class Apply {
     absl::optional<Payload> unsent = core_.system().blocked_senders().TakeBack(waits.receiver, core_.self(), waits.ask);
     if (unsent) DestroyLater(*std::move(unsent));
   }
-  void operator()(const EndStream& ended) const { OnStreamEnd(core_, ended.ask); }
+  void operator()(const EndStreams& ended) const { OnStreamsAnswered(core_, ended.ask); }
   void operator()(const StopWaitingForNode& waits) const {
     if (Router* router = core_.system().router(); router != nullptr) router->StopWaiting(core_.self(), waits.ask);
   }
@@ -104,8 +104,8 @@ PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline) {
   return NotedForCall(core, callee, core.parts().asks().Add(callee, deadline), deadline);
 }
 
-PendingId NewStreamAsk(ActorCore& core, Pid callee) {
-  return NotedForCall(core, callee, core.parts().asks().AddStream(callee), MonotonicTime::InfiniteFuture());
+PendingId NewAskWithItems(ActorCore& core, Pid callee, MonotonicTime deadline, uint64_t kind) {
+  return NotedForCall(core, callee, core.parts().asks().AddWithItems(callee, deadline, kind), deadline);
 }
 
 PendingId NewOutsideAsk(ActorCore& core, MonotonicTime deadline) {
@@ -169,6 +169,7 @@ void EndAsks(ActorCore& core) {
   if (asks == nullptr) return;
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) watch->ForgetAll(core.self());
   for (const AskAction& action : asks->End()) std::visit(Apply(core), action);
+  EndUploads(core);
 }
 
 }  // namespace understudy::internal

@@ -23,8 +23,8 @@ MonotonicTime DeadlineWithin(ActorCore& core, absl::Duration timeout);
 // Adds an ask to the table of asks, and records for which call it is made, if one is in hand. A null `callee` means
 // that no actor is to be told when the ask is given up. The id is 0 if the table is full: awaiting that ask gives Full.
 PendingId NewAsk(ActorCore& core, Pid callee, MonotonicTime deadline);
-// Like NewAsk, for a call whose answer is a stream.
-PendingId NewStreamAsk(ActorCore& core, Pid callee);
+// Like NewAsk, for a call whose answer or request comes in items (AskTable::AddWithItems).
+PendingId NewAskWithItems(ActorCore& core, Pid callee, MonotonicTime deadline, uint64_t kind);
 // Like NewAsk, for what something outside of actors answers (asks/outside_asks.h). It is recorded for the call in hand
 // although it has no callee, and ends with that call's deadline if that is earlier.
 PendingId NewOutsideAsk(ActorCore& core, MonotonicTime deadline);

@@ -46,10 +46,8 @@ std::vector<MailboxSignature> Signatures(const ActorCore& core) {
   if (core.stage().start().is_constructing()) return signatures;
   for (size_t i = 0; i < core.layout().size(); ++i) {
     const MailboxDeclaration& d = core.layout()[i];
-    signatures.push_back({.name = std::string(d.wire_name),
-                          .is_call = d.is_call(),
-                          .request = d.request->name(),
-                          .reply = d.is_call() ? absl::StrCat(d.is_stream ? "stream " : "", d.reply->name()) : ""});
+    signatures.push_back(
+        {.name = std::string(d.wire_name), .is_call = d.is_call(), .request = d.RequestText(), .reply = d.ReplyText()});
   }
   return signatures;
 }

@@ -190,7 +190,7 @@ void Act(ActorCore& core, Signal signal) {
       return;
     case SignalKind::kCancel:
       CancelCall(core, signal.from, signal.id);
-      if (IsStreamAsk(signal.id)) OnStreamCancel(core, signal);
+      if (ItemBits(signal.id) != 0) OnItemsCancel(core, signal);
       return;
     case SignalKind::kReply:
       if (!AnswerAsk(core, signal.id, std::move(signal.status), std::move(signal.payload))) {
@@ -198,10 +198,18 @@ void Act(ActorCore& core, Signal signal) {
       }
       return;
     case SignalKind::kItem:
-      OnStreamItem(core, std::move(signal));
+    case SignalKind::kUploadItem:
+      OnItem(core, std::move(signal));
       return;
     case SignalKind::kStreamCredit:
-      OnStreamCredit(core, signal);
+    case SignalKind::kUploadCredit:
+      OnItemCredit(core, signal);
+      return;
+    case SignalKind::kUploadEnd:
+      OnUploadEnd(core, signal);
+      return;
+    case SignalKind::kUploadCancel:
+      OnUploadCancel(core, signal);
       return;
   }
 }
@@ -230,6 +238,7 @@ void ActAfterEnd(ActorCore& core, Signal& signal) {
       break;
     case SignalKind::kReply:
     case SignalKind::kItem:
+    case SignalKind::kUploadItem:
       core.system().counts().late_replies.Add();
       break;
     default:

@@ -23,32 +23,53 @@
 namespace understudy::internal {
 namespace {
 
-// Null if there is none.
-IncomingStream* FindIncoming(ActorCore& core, uint64_t ask) {
+using Call = StreamTable::Call;
+
+bool IsOwn(const Call& call) { return call.first.is_null(); }
+
+StreamTable* KnownStreams(ActorCore& core) {
   AskTable* const asks = core.parts().known_asks();
-  StreamTable* const streams = asks == nullptr ? nullptr : asks->known_streams();
-  IncomingStream* const stream = streams == nullptr ? nullptr : streams->FindIncoming(ask);
+  return asks == nullptr ? nullptr : asks->known_streams();
+}
+
+// Null if there is none.
+IncomingStream* FindIncoming(ActorCore& core, const Call& call) {
+  StreamTable* const streams = KnownStreams(core);
+  IncomingStream* const stream = streams == nullptr ? nullptr : streams->FindIncoming(call);
   // A Next whose deadline has passed, or that was cancelled, waits no longer.
   if (stream != nullptr && stream->next() != 0 && IsAnswered(core, stream->next())) stream->StopWaiting();
   return stream;
 }
 
-OutgoingStream* FindOutgoing(ActorCore& core, Pid asker, uint64_t ask) {
-  AskTable* const asks = core.parts().known_asks();
-  StreamTable* const streams = asks == nullptr ? nullptr : asks->known_streams();
-  OutgoingStream* const stream = streams == nullptr ? nullptr : streams->FindOutgoing({asker, ask});
+OutgoingStream* FindOutgoing(ActorCore& core, const Call& call) {
+  StreamTable* const streams = KnownStreams(core);
+  OutgoingStream* const stream = streams == nullptr ? nullptr : streams->FindOutgoing(call);
   if (stream != nullptr && stream->wait() != 0 && IsAnswered(core, stream->wait())) stream->StopWaiting();
   return stream;
 }
 
-void ReturnCredit(ActorCore& core, uint64_t ask, IncomingStream& stream) {
-  const size_t items = stream.TakeReturn();
-  if (items == 0) return;
-  core.system().Post({.kind = SignalKind::kStreamCredit,
+// The actor at the other end of the call's streams. An own ask has an entry as long as one of its streams is open.
+Pid PeerOf(ActorCore& core, const Call& call) {
+  return IsOwn(call) ? core.parts().asks().CalleeOf(call.second) : call.first;
+}
+
+// Posts a signal of one of the call's streams to its other end.
+void PostOf(ActorCore& core, const Call& call, SignalKind kind, absl::Status status, Payload payload) {
+  core.system().Post({.kind = kind,
                       .from = core.self(),
-                      .to = core.parts().asks().CalleeOf(ask),
-                      .id = ask,
-                      .payload = Payload::Of(StreamCredit{.items = items})});
+                      .to = PeerOf(core, call),
+                      .id = call.second,
+                      .status = std::move(status),
+                      .payload = std::move(payload)});
+}
+
+void PostCredit(ActorCore& core, const Call& call, size_t items) {
+  PostOf(core, call, IsOwn(call) ? SignalKind::kStreamCredit : SignalKind::kUploadCredit, absl::OkStatus(),
+         Payload::Of(StreamCredit{.items = items}));
+}
+
+void ReturnCredit(ActorCore& core, const Call& call, IncomingStream& stream) {
+  if (const size_t items = stream.TakeReturn(); items != 0) PostCredit(core, call, items);
 }
 
 // Answers the Next that waits, if any.
@@ -59,15 +80,34 @@ void EndNext(ActorCore& core, IncomingStream& stream, const absl::Status& end) {
   AnswerAsk(core, next, end, {});
 }
 
-void SendItem(ActorCore& core, Pid asker, uint64_t ask, Payload item) {
-  core.system().Post(
-      {.kind = SignalKind::kItem, .from = core.self(), .to = asker, .id = ask, .payload = std::move(item)});
+void EndIncoming(ActorCore& core, const Call& call, absl::Status end) {
+  IncomingStream* const stream = FindIncoming(core, call);
+  if (stream == nullptr) return;
+  stream->OnEnd(std::move(end));
+  EndNext(core, *stream, stream->end());
 }
 
-// Stores in `bytes`, and in the block of `item`, the size with which the item counts: at an asker of another node, its
+void SendItem(ActorCore& core, const Call& call, Payload item) {
+  PostOf(core, call, IsOwn(call) ? SignalKind::kUploadItem : SignalKind::kItem, absl::OkStatus(), std::move(item));
+}
+
+// Requires that the stream is there.
+void DropOutgoing(ActorCore& core, const Call& call) {
+  for (Payload& kept : core.parts().asks().streams().RemoveOutgoing(call)) DestroyLater(std::move(kept));
+}
+
+// The stream can be written no more. A Write that waits gets `why`, and so do later ones.
+void CloseOutgoing(ActorCore& core, const Call& call, const absl::Status& why) {
+  OutgoingStream* const stream = FindOutgoing(core, call);
+  if (stream == nullptr) return;
+  if (const uint64_t wait = stream->Close(why); wait != 0) AnswerAsk(core, wait, why, {});
+  if (stream->finished().has_value()) DropOutgoing(core, call);  // nobody writes it any more
+}
+
+// Stores in `bytes`, and in the block of `item`, the size with which the item counts: at a reader of another node, its
 // size on the wire. Returns InvalidArgument if the item cannot travel there.
-absl::Status SetBytes(ActorCore& core, Pid asker, Payload& item, size_t& bytes) {
-  if (!core.system().IsLocal(asker)) {
+absl::Status SetBytes(ActorCore& core, Pid reader, Payload& item, size_t& bytes) {
+  if (!core.system().IsLocal(reader)) {
     const MessageType& type = *item.type();
     if (!type.is_wire) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -87,20 +127,36 @@ absl::Status SetBytes(ActorCore& core, Pid asker, Payload& item, size_t& bytes) 
   return absl::OkStatus();
 }
 
-ActorCore& OwnerOfWriter(Pid callee) {
-  ActorCore* const core = ActorCore::OfThisTurn(callee);
-  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", callee.ToString(), " is used by another actor or thread");
+ActorCore& OwnerOfWriter(Pid owner) {
+  ActorCore* const core = ActorCore::OfThisTurn(owner);
+  UNDERSTUDY_CHECK(core != nullptr, "a StreamWriter of ", owner.ToString(), " is used by another actor or thread");
   return *core;
 }
 
-// The writer leaves the table. A Write that waits is answered, unless the actor is ending, and its item is not sent.
-void RemoveOutgoing(ActorCore& core, Pid asker, uint64_t ask) {
-  OutgoingStream* const stream = FindOutgoing(core, asker, ask);
+// The writer is gone or has finished. A Write that waits is answered, unless the actor is ending, and its item is not
+// sent. Returns the stream, null if there is none.
+OutgoingStream* EndWrites(ActorCore& core, const Call& call) {
+  OutgoingStream* const stream = FindOutgoing(core, call);
+  if (stream == nullptr) return nullptr;
+  const uint64_t wait = stream->wait();
+  stream->StopWaiting();
+  if (wait != 0 && !core.stage().is_ending()) {
+    AnswerAsk(core, wait, MakeError(ErrorKind::kCancelled, "the stream was finished while a Write waited"), {});
+  }
+  return stream;
+}
+
+// The program ends an upload with `end`. A reader that is not there yet is told when it is.
+void FinishUpload(ActorCore& core, const Call& call, absl::Status end) {
+  OutgoingStream* const stream = EndWrites(core, call);
   if (stream == nullptr) return;
-  const absl::Status why = MakeError(ErrorKind::kCancelled, "the stream was finished while a Write waited");
-  const uint64_t wait = stream->Close(why);
-  if (wait != 0 && !core.stage().is_ending()) AnswerAsk(core, wait, why, {});
-  for (Payload& kept : core.parts().asks().streams().RemoveOutgoing({asker, ask})) DestroyLater(std::move(kept));
+  if (!stream->is_closed() && !stream->has_reader()) {
+    if (absl::optional<Payload> unwritten = stream->TakeKept()) DestroyLater(*std::move(unwritten));
+    stream->Finish(std::move(end));
+    return;
+  }
+  if (!stream->is_closed()) PostOf(core, call, SignalKind::kUploadEnd, std::move(end), {});
+  DropOutgoing(core, call);
 }
 
 }  // namespace
@@ -110,19 +166,38 @@ absl::Status WhyStreamIsCancelled(const ActorCore& core) {
   return AskerExitedError(core.self().ToString(), *core.ending());
 }
 
-void OnStreamEnd(ActorCore& core, uint64_t id) {
-  absl::optional<Answer> answer = core.parts().asks().Take(id);
-  IncomingStream* const stream = FindIncoming(core, id);
-  if (!answer.has_value()) return;
-  if (stream != nullptr) {
-    stream->OnEnd(std::move(answer->status));
-    EndNext(core, *stream, stream->end());
+void OnStreamsAnswered(ActorCore& core, uint64_t id) {
+  const Call call = StreamTable::Own(id);
+  if (IsUploadAsk(id)) {
+    const absl::Status answer = core.parts().asks().StatusOf(id);
+    const OutgoingStream* const upload = FindOutgoing(core, call);
+    // A handler that has answered may still have its Stream. Without an entry the ask has expired, and its cancel
+    // tells.
+    if (upload != nullptr && upload->has_reader() && !upload->is_closed() && core.parts().asks().Has(id)) {
+      PostOf(core, call, SignalKind::kUploadEnd, MakeError(ErrorKind::kCancelled, "the call was answered"), {});
+    }
+    CloseOutgoing(
+        core, call,
+        answer.ok() ? MakeError(ErrorKind::kCancelled, "the callee has answered, and reads no more") : answer);
   }
+  if (!IsStreamAsk(id)) return;
+  absl::optional<Answer> answer = core.parts().asks().Take(id);
+  if (!answer.has_value()) return;
+  EndIncoming(core, call, std::move(answer->status));
   DestroyLater(std::move(answer->payload));
 }
 
-void OnStreamItem(ActorCore& core, Signal signal) {
-  IncomingStream* const stream = FindIncoming(core, signal.id);
+void OnItemsCancel(ActorCore& core, const Signal& signal) {
+  const Call call{signal.from, signal.id};
+  const absl::Status why =
+      signal.status.ok() ? MakeError(ErrorKind::kCancelled, "the asker cancelled the call") : signal.status;
+  CloseOutgoing(core, call, why);
+  EndIncoming(core, call, why);
+}
+
+void OnItem(ActorCore& core, Signal signal) {
+  const Call call = signal.kind == SignalKind::kItem ? StreamTable::Own(signal.id) : Call{signal.from, signal.id};
+  IncomingStream* const stream = FindIncoming(core, call);
   const IncomingStream::Arrival arrival =
       stream == nullptr ? IncomingStream::Arrival::kIsTooLate : stream->OnItem(signal.payload);
   switch (arrival) {
@@ -132,48 +207,76 @@ void OnStreamItem(ActorCore& core, Signal signal) {
       const uint64_t next = stream->next();
       stream->StopWaiting();
       AnswerAsk(core, next, absl::OkStatus(), std::move(signal.payload));
-      ReturnCredit(core, signal.id, *stream);
+      ReturnCredit(core, call, *stream);
       return;
     }
     case IncomingStream::Arrival::kIsTooLate:
       core.system().counts().late_replies.Add();
       break;
-    case IncomingStream::Arrival::kBeyondCredit:
-      GiveUpAsk(core, signal.id, absl::InternalError("an item of the stream came without credit for it"));
+    case IncomingStream::Arrival::kBeyondCredit: {
+      absl::Status error = absl::InternalError("an item of the stream came without credit for it");
+      if (IsOwn(call)) GiveUpAsk(core, signal.id, error);
+      EndIncoming(core, call, std::move(error));
       break;
+    }
   }
   DestroyLater(std::move(signal.payload));
 }
 
-void OnStreamCancel(ActorCore& core, const Signal& signal) {
-  OutgoingStream* const stream = FindOutgoing(core, signal.from, signal.id);
-  if (stream == nullptr) return;
-  const absl::Status why =
-      signal.status.ok() ? MakeError(ErrorKind::kCancelled, "the asker cancelled the stream") : signal.status;
-  if (const uint64_t wait = stream->Close(why); wait != 0) AnswerAsk(core, wait, why, {});
-}
-
-void OnStreamCredit(ActorCore& core, Signal& signal) {
-  OutgoingStream* const stream = FindOutgoing(core, signal.from, signal.id);
+void OnItemCredit(ActorCore& core, const Signal& signal) {
+  const Call call =
+      signal.kind == SignalKind::kStreamCredit ? Call{signal.from, signal.id} : StreamTable::Own(signal.id);
+  OutgoingStream* const stream = FindOutgoing(core, call);
   // Credit beyond what was given is not used.
   if (stream == nullptr || !stream->OnCredit(ItemsOfCredit(signal))) return;
+  if (stream->finished().has_value()) {
+    PostOf(core, call, SignalKind::kUploadEnd, *stream->finished(), {});
+    DropOutgoing(core, call);
+    return;
+  }
   uint64_t wait = 0;
   absl::optional<Payload> item = stream->TakeSendable(wait);
   if (!item.has_value()) return;
-  SendItem(core, signal.from, signal.id, *std::move(item));
+  SendItem(core, call, *std::move(item));
   AnswerAsk(core, wait, absl::OkStatus(), {});
+}
+
+void OnUploadEnd(ActorCore& core, const Signal& signal) { EndIncoming(core, {signal.from, signal.id}, signal.status); }
+
+void OnUploadCancel(ActorCore& core, const Signal& signal) {
+  CloseOutgoing(
+      core, StreamTable::Own(signal.id),
+      signal.status.ok() ? MakeError(ErrorKind::kCancelled, "the callee reads no more of the upload") : signal.status);
+}
+
+void EndUploads(ActorCore& core) {
+  const StreamTable* const streams = KnownStreams(core);
+  if (streams == nullptr) return;
+  for (const Call& call : streams->OpenUploads()) {
+    PostOf(core, call, SignalKind::kUploadCancel, CalleeExitedError(core.self().ToString(), *core.ending()), {});
+  }
 }
 
 // ---- stream.h ----
 
+StreamBase::StreamBase(Activation& activation)
+    : owner_(activation.core().self()), call_(activation.asker(), activation.ask()) {
+  const KernelCode kernel;
+  activation.SetMoved();
+  if (kernel.is_fenced()) return;
+  ActorCore& core = activation.core();
+  core.parts().asks().streams().AddIncoming(call_);
+  PostCredit(core, call_, 0);  // there is a reader
+}
+
 PendingId StreamBase::Next(absl::Duration timeout) const {
   const KernelCode kernel;
   if (kernel.is_refused()) return CancelledAsk();
-  ActorCore* const core = ActorCore::OfThisTurn(ask_.asker);
+  ActorCore* const core = ActorCore::OfThisTurn(owner_);
   UNDERSTUDY_CHECK(core != nullptr,
                    "Next of a Stream of another actor or thread, or one that was cancelled or moved from");
-  if (ask_.id == 0) return ask_;
-  IncomingStream* const found = FindIncoming(*core, ask_.id);
+  if (call_.second == 0) return {.asker = owner_};
+  IncomingStream* const found = FindIncoming(*core, call_);
   if (found == nullptr) return CancelledAsk();  // the actor's object is being destroyed
   IncomingStream& stream = *found;
   UNDERSTUDY_CHECK(stream.next() == 0, "Next of a Stream while another Next waits; await that one first");
@@ -183,7 +286,7 @@ PendingId StreamBase::Next(absl::Duration timeout) const {
   switch (stream.Next(next.id, item)) {
     case IncomingStream::Step::kItem:
       AnswerAsk(*core, next.id, absl::OkStatus(), std::move(item));
-      ReturnCredit(*core, ask_.id, stream);
+      ReturnCredit(*core, call_, stream);
       break;
     case IncomingStream::Step::kEnd:
       AnswerAsk(*core, next.id, stream.end(), {});
@@ -195,39 +298,48 @@ PendingId StreamBase::Next(absl::Duration timeout) const {
 }
 
 void StreamBase::Close() {
-  const PendingId ask = std::exchange(ask_, {});
-  if (ask.id == 0) return;
+  const Pid owner = std::exchange(owner_, {});
+  if (owner.is_null() || call_.second == 0) return;
   const KernelCode kernel;
   // Null if the actor has ended, which has cancelled the stream.
-  ActorCore* const core = ActorCore::OfThisTurn(ask.asker);
+  ActorCore* const core = ActorCore::OfThisTurn(owner);
   if (core == nullptr || kernel.is_fenced()) return;
-  IncomingStream* const stream = FindIncoming(*core, ask.id);
+  IncomingStream* const stream = FindIncoming(*core, call_);
   if (stream == nullptr) return;
   const uint64_t next = stream->next();
-  for (Payload& item : core->parts().asks().streams().RemoveIncoming(ask.id)) DestroyLater(std::move(item));
-  if (core->stage().is_ending()) return;  // EndAsks cancels it, with the reason
-  CancelAsk(*core, ask.id);
+  const bool has_ended = stream->has_ended();
+  for (Payload& item : core->parts().asks().streams().RemoveIncoming(call_)) DestroyLater(std::move(item));
+  if (!IsOwn(call_) && !has_ended) {
+    const ExitReason* const ending = core->ending();
+    PostOf(*core, call_, SignalKind::kUploadCancel,
+           ending == nullptr ? absl::OkStatus() : CalleeExitedError(core->self().ToString(), *ending), {});
+  }
+  if (core->stage().is_ending()) return;  // EndAsks cancels an own call, with the reason
+  if (IsOwn(call_)) CancelAsk(*core, call_.second);
   if (next != 0) AnswerAsk(*core, next, MakeError(ErrorKind::kCancelled, "the Stream was destroyed"), {});
 }
 
 void StreamBase::CheckMove() {
   UNDERSTUDY_CHECK(!TransferScope::IsUnderWay(),
-                   "a Stream is moved into a message; it stays with the actor that asked");
+                   "a Stream is moved into a message; it stays with the actor that asked, or whose handler got it");
 }
 
 // ---- stream_writer.h ----
 
-StreamWriterBase::StreamWriterBase(Activation& activation) : ReplierBase(activation) {
+StreamWriterBase::StreamWriterBase(Activation& activation)
+    : ReplierBase(activation), owner_(callee()), reader_(asker()), call_(asker(), ask()) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) activation.core().parts().asks().streams().AddOutgoing({asker(), ask()});
+  if (!kernel.is_fenced()) activation.core().parts().asks().streams().AddOutgoing(call_);
 }
+
+StreamWriterBase::StreamWriterBase(PendingId ask, Pid reader)
+    : owner_(ask.asker), reader_(reader), call_(StreamTable::Own(ask.id)) {}
 
 bool StreamWriterBase::is_cancelled() const {
   UNDERSTUDY_CHECK(is_open(), "is_cancelled of a StreamWriter that has finished or was moved from");
   const KernelCode kernel;
   if (kernel.is_refused()) return true;
-  ActorCore& core = OwnerOfWriter(callee());
-  const OutgoingStream* const stream = FindOutgoing(core, asker(), ask());
+  const OutgoingStream* const stream = FindOutgoing(OwnerOfWriter(owner_), call_);
   return stream == nullptr || stream->is_closed();
 }
 
@@ -238,9 +350,9 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
     DestroyLater(std::move(item));
     return CancelledAsk();
   }
-  ActorCore& core = OwnerOfWriter(callee());
-  OutgoingStream* const found = FindOutgoing(core, asker(), ask());
-  if (found == nullptr) {  // the actor's object is being destroyed
+  ActorCore& core = OwnerOfWriter(owner_);
+  OutgoingStream* const found = FindOutgoing(core, call_);
+  if (found == nullptr) {  // the actor's object is being destroyed, or the upload was refused without an ask
     DestroyLater(std::move(item));
     return CancelledAsk();
   }
@@ -248,7 +360,7 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
   UNDERSTUDY_CHECK(stream.wait() == 0, "Write of a StreamWriter while another Write waits; await that one first");
   // The item of an earlier Write that was not sent.
   if (absl::optional<Payload> unwritten = stream.TakeKept()) DestroyLater(*std::move(unwritten));
-  absl::Status fits = SetBytes(core, asker(), item, bytes);
+  absl::Status fits = stream.is_closed() ? absl::OkStatus() : SetBytes(core, reader_, item, bytes);
   if (!fits.ok()) {
     const PendingId refused = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
     stream.Keep(std::move(item), bytes, /*wait=*/0);
@@ -257,7 +369,7 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
   }
   const OutgoingStream::Step step = stream.Write(bytes);
   if (step == OutgoingStream::Step::kSend) {
-    SendItem(core, asker(), ask(), std::move(item));
+    SendItem(core, call_, std::move(item));
     return {.asker = core.self(), .id = AskTable::kDone};
   }
   const PendingId written = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
@@ -271,8 +383,7 @@ Payload StreamWriterBase::TakeUnwritten() {
   UNDERSTUDY_CHECK(is_open(), "TakeUnwritten of a StreamWriter that has finished or was moved from");
   const KernelCode kernel;
   if (kernel.is_fenced()) return Payload();
-  ActorCore& core = OwnerOfWriter(callee());
-  OutgoingStream* const stream = FindOutgoing(core, asker(), ask());
+  OutgoingStream* const stream = FindOutgoing(OwnerOfWriter(owner_), call_);
   if (stream == nullptr || stream->wait() != 0) return Payload();
   absl::optional<Payload> item = stream->TakeKept();
   return item.has_value() ? *std::move(item) : Payload();
@@ -280,20 +391,33 @@ Payload StreamWriterBase::TakeUnwritten() {
 
 void StreamWriterBase::End(absl::Status status) {
   UNDERSTUDY_CHECK(is_open(), "Finish of a StreamWriter that has finished or was moved from");
-  Leave();
-  Post(std::move(status), {});
+  if (!is_upload()) {
+    Leave();
+    Post(std::move(status), {});
+    return;
+  }
+  is_open_ = false;
+  const KernelCode kernel;
+  ActorCore* const core = ActorCore::OfThisTurn(owner_);
+  if (core != nullptr && !kernel.is_fenced()) FinishUpload(*core, call_, std::move(status));
 }
 
 void StreamWriterBase::Leave() {
-  if (!is_open()) return;
+  if (!std::exchange(is_open_, false)) return;
   const KernelCode kernel;
-  ActorCore* const core = ActorCore::OfThisTurn(callee());
-  if (core != nullptr && !kernel.is_fenced()) RemoveOutgoing(*core, asker(), ask());
+  ActorCore* const core = ActorCore::OfThisTurn(owner_);
+  if (core == nullptr || kernel.is_fenced()) return;
+  if (is_upload() && !core->stage().is_ending()) {
+    FinishUpload(*core, call_, MakeError(ErrorKind::kCancelled, "the StreamWriter was destroyed before Finish"));
+  } else if (EndWrites(*core, call_) != nullptr) {
+    DropOutgoing(*core, call_);  // of an upload at its actor's end, whose call EndAsks cancels with the reason
+  }
 }
 
 void StreamWriterBase::CheckMove() {
   UNDERSTUDY_CHECK(!TransferScope::IsUnderWay(),
-                   "a StreamWriter is moved into a message; it stays with the actor whose handler got it");
+                   "a StreamWriter is moved into a message; it stays with the actor whose handler got it, or that ",
+                   "opened the upload");
 }
 
 }  // namespace understudy::internal

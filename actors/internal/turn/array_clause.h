@@ -42,11 +42,10 @@ struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
 template <class M, class F, class Element>
 constexpr bool TakesElement() {
   using Traits = MessageTraits<M>;
-  using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
+  if constexpr (CanCallHandler<F, HandedOf<M, F>, const Element&>()) {
     return true;
   } else if constexpr (Traits::kIsCall) {
-    return CanCallHandler<F, HandedAs<F, Request>, AnswererOf<Traits>, const Element&>();
+    return CanCallHandler<F, HandedOf<M, F>, AnswererOf<Traits>, const Element&>();
   } else {
     return false;
   }
@@ -56,11 +55,10 @@ constexpr bool TakesElement() {
 template <class M, class F, class Element>
 constexpr bool AwaitsWithElement() {
   using Traits = MessageTraits<M>;
-  using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
-    return IsTask<HandlerResult<F, HandedAs<F, Request>, const Element&>>::value;
+  if constexpr (CanCallHandler<F, HandedOf<M, F>, const Element&>()) {
+    return IsTask<HandlerResult<F, HandedOf<M, F>, const Element&>>::value;
   } else {
-    return IsTask<HandlerResult<F, HandedAs<F, Request>, AnswererOf<Traits>, const Element&>>::value;
+    return IsTask<HandlerResult<F, HandedOf<M, F>, AnswererOf<Traits>, const Element&>>::value;
   }
 }
 

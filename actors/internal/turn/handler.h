@@ -14,6 +14,7 @@
 #include "understudy/actors/internal/turn/message_handler.h"
 #include "understudy/actors/internal/turn/own_class.h"
 #include "understudy/actors/replier.h"
+#include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
 #include "understudy/actors/task.h"
 
@@ -84,6 +85,19 @@ template <class F, class Request>
 inline constexpr bool kMovesMessage =
     !std::is_trivially_copyable_v<Request> && (std::is_same_v<typename FirstParameter<F>::type, Request> ||
                                                std::is_same_v<typename FirstParameter<F>::type, Request&&>);
+
+// What F is given of a message of M: the message, or the stream of an upload's items.
+template <class M, class F>
+struct HandedOfMessage {
+  using type = HandedAs<F, typename MessageTraits<M>::Request>;
+};
+template <class M, class F>
+  requires MessageTraits<M>::kIsUpload
+struct HandedOfMessage<M, F> {
+  using type = Stream<typename MessageTraits<M>::UploadItem>;
+};
+template <class M, class F>
+using HandedOf = typename HandedOfMessage<M, F>::type;
 
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>
@@ -208,7 +222,7 @@ enum class HandlerForm { kNone, kMessage, kMessageAndReplier, kNothing };
 template <class M, class F>
 constexpr HandlerForm FormOf() {
   using Traits = MessageTraits<M>;
-  using Handed = HandedAs<F, typename Traits::Request>;
+  using Handed = HandedOf<M, F>;
   if constexpr (!Traits::kIsStream && CanCallHandler<F, Handed>()) {
     return HandlerForm::kMessage;
   } else if constexpr (Traits::kIsCall) {
@@ -223,11 +237,11 @@ struct HandlerReturns {
 };
 template <class M, class F>
 struct HandlerReturns<M, F, HandlerForm::kMessage> {
-  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>>;
+  using type = HandlerResult<F, HandedOf<M, F>>;
 };
 template <class M, class F>
 struct HandlerReturns<M, F, HandlerForm::kMessageAndReplier> {
-  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>, AnswererOf<MessageTraits<M>>>;
+  using type = HandlerResult<F, HandedOf<M, F>, AnswererOf<MessageTraits<M>>>;
 };
 template <class M, class F>
 struct HandlerReturns<M, F, HandlerForm::kNothing> {
@@ -249,9 +263,15 @@ struct HandlerCheck {
                 "a handler is a member function of a class derived from Actor, or a callable such as a lambda");
   static_assert(kTakesGood || Traits::kIsCall || !kCanBeHandler<F>,
                 "a handler takes the mailbox's message (const M& or M), or nothing");
-  static_assert(kTakesGood || !Traits::kIsStream || !kCanBeHandler<F>,
+  static constexpr bool kTakesBad = !kTakesGood && kCanBeHandler<F>;
+  static_assert(!kTakesBad || !Traits::kIsStream || Traits::kIsUpload,
                 "a stream's handler takes the mailbox's request (const M& or M), and a StreamWriter<Item>");
-  static_assert(kTakesGood || !Traits::kIsCall || Traits::kIsStream || !kCanBeHandler<F>,
+  static_assert(!kTakesBad || !Traits::kIsUpload || Traits::kIsStream,
+                "an upload's handler takes a Stream<Item>, and perhaps a Replier<Reply>");
+  static_assert(
+      !kTakesBad || !Traits::kIsUpload || !Traits::kIsStream,
+      "the handler of an upload whose answer is a stream takes a Stream<Item>, and a StreamWriter<ReplyItem>");
+  static_assert(!kTakesBad || !Traits::kIsCall || Traits::kIsStream || Traits::kIsUpload,
                 "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
   static_assert(kReturnsGood || !kAnswers,
                 "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
@@ -266,25 +286,30 @@ class TypedHandler {
  public:
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  using Handed = HandedAs<F, Request>;
+  using Handed = HandedOf<M, F>;
   using Check = HandlerCheck<M, F>;
   static constexpr bool kAwaits = IsTask<typename Check::Returned>::value;
 
   explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
 
   void Run(Actor& self, Activation& activation) {
-    Request& request = activation.As<Request>();
+    [[maybe_unused]] Request& request = activation.As<Request>();
     if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
+    const auto handed = [&]() -> Handed {
+      if constexpr (Traits::kIsUpload) {
+        return Handed(activation);
+      } else {
+        return static_cast<Handed>(request);
+      }
+    };
     using R = typename Check::Returned;
     if constexpr (!Check::kReturnsGood || !Check::kTakesGood) {
       // HandlerCheck has reported the error.
     } else if constexpr (Check::kForm == HandlerForm::kMessage) {
-      RunAndFinish<Traits::kIsCall>(activation,
-                                    [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
+      RunAndFinish<Traits::kIsCall>(activation, [&]() -> R { return CallHandler(handler_, self, handed()); });
     } else if constexpr (Check::kForm == HandlerForm::kMessageAndReplier) {
-      RunAndFinish<false>(activation, [&]() -> R {
-        return CallHandler(handler_, self, static_cast<Handed>(request), AnswererOf<Traits>(activation));
-      });
+      RunAndFinish<false>(activation,
+                          [&]() -> R { return CallHandler(handler_, self, handed(), AnswererOf<Traits>(activation)); });
     } else {
       RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });
     }

@@ -1,4 +1,4 @@
-// Probes and mocks of a mailbox that answers with a stream.
+// Probes and mocks of mailboxes whose answer or request comes in items.
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +16,7 @@
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/mailbox_mock.h"
 #include "understudy/actors/testing/mailbox_probe.h"
+#include "understudy/actors/upload.h"
 #include "understudy/tests/actors/script.h"
 
 namespace understudy {
@@ -91,6 +92,84 @@ TEST_F(StreamDoublesTest, AProbeShowsTheRequestsAndTheTestEndsTheStreams) {
   system().RunUntilIdle();
   EXPECT_THAT(*finished, ElementsAre("end"));
   EXPECT_EQ(forgotten->size(), 2U) << "Unanswered, and the end";
+}
+
+using ImportRows = Call<Stream<std::string>, int>;
+using Chat = Call<Stream<std::string>, Stream<std::string>>;
+
+template <template <class> class Double>
+class TakingUploads final : public Actor {
+ public:
+  Mailbox<"import", ImportRows> import{this};
+  Mailbox<"chat", Chat> chat{this};
+
+  TakingUploads(typename Double<ImportRows>::Handler on_import, typename Double<Chat>::Handler on_chat)
+      : taking_("taking", On(import, std::move(on_import)), On(chat, std::move(on_chat))) {}
+
+ private:
+  StartResult Start() override { return taking_; }
+  Behavior taking_;
+};
+
+class UploadDoublesTest : public ActorTest {
+ protected:
+  // Writes `items`, finishes with `end`, and keeps the answer.
+  template <template <class> class Double>
+  std::shared_ptr<absl::StatusOr<int>> Import(Ref<TakingUploads<Double>> taking, std::vector<std::string> items,
+                                              absl::Status end = absl::OkStatus()) {
+    auto answer = std::make_shared<absl::StatusOr<int>>(absl::UnknownError("none yet"));
+    RunTask(system().Spawn<Script>(), [=](Script&) -> Task<> {
+      auto [writer, receipt] = taking[&TakingUploads<Double>::import].Open(absl::Hours(1));
+      for (const std::string& item : items) {
+        absl::Status written = co_await writer.Write(item, absl::Minutes(1));
+        EXPECT_TRUE(written.ok()) << written;
+      }
+      writer.Finish(end);
+      *answer = co_await receipt;
+    });
+    system().RunUntilIdle();
+    return answer;
+  }
+};
+
+TEST_F(UploadDoublesTest, AMockMatchesAllItemsAndAnswers) {
+  MailboxMock<ImportRows> import(system(), "import");
+  MailboxMock<Chat> chat(system(), "chat");
+  Ref<TakingUploads<MailboxMock>> taking = system().Spawn<TakingUploads<MailboxMock>>(import.handler(), chat.handler());
+  import.Expect(ElementsAre("a", "b")).Answer(2);
+  import.Allow(std::vector<std::string>()).Answer(absl::NotFoundError("nothing"));
+  EXPECT_EQ(**Import(taking, {"a", "b"}), 2);
+  EXPECT_EQ(Import(taking, {})->status(), absl::NotFoundError("nothing"));
+  EXPECT_TRUE(IsUnanswered(Import(taking, {"a"}, absl::DataLossError("lost"))->status())) << "it has no end";
+  chat.Expect(ElementsAre("a")).Answer(std::vector<std::string>{"x", "y"});
+  std::vector<std::string> answers;
+  RunTask(system().Spawn<Script>(), [&](Script&) -> Task<> {
+    auto [writer, stream] = taking[&TakingUploads<MailboxMock>::chat].Open();
+    absl::Status written = co_await writer.Write("a", absl::Minutes(1));
+    EXPECT_TRUE(written.ok()) << written;
+    writer.Finish(absl::OkStatus());
+    for (int i = 0; i < 3; ++i) {
+      absl::StatusOr<absl::optional<std::string>> item = co_await stream.Next(absl::Minutes(1));
+      answers.push_back(item.ok() && item->has_value() ? **item : "end");
+    }
+  });
+  system().RunUntilIdle();
+  EXPECT_THAT(answers, ElementsAre("x", "y", "end"));
+}
+
+TEST_F(UploadDoublesTest, AProbeShowsAllItems) {
+  MailboxProbe<ImportRows> import(system(), "import");
+  MailboxProbe<Chat> chat(system(), "chat");
+  Ref<TakingUploads<MailboxProbe>> taking =
+      system().Spawn<TakingUploads<MailboxProbe>>(import.handler(), chat.handler());
+  const std::shared_ptr<absl::StatusOr<int>> answer = Import(taking, {"a", "b"});
+  absl::optional<Asked<std::vector<std::string>, int>> asked = import.Receive();
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_THAT(asked->request, ElementsAre("a", "b"));
+  asked->replier.Reply(2);
+  system().RunUntilIdle();
+  EXPECT_EQ(**answer, 2);
+  chat.ExpectNothing();
 }
 
 }  // namespace

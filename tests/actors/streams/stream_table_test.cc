@@ -185,6 +185,19 @@ TEST(OutgoingStreamTest, DoesNotSendAnItemWhoseWriteIsOver) {
   EXPECT_EQ(stream.Write(1), OutgoingStream::Step::kSend);
 }
 
+TEST(OutgoingStreamTest, AnUploadHasNoCreditBeforeItsReaderIsThere) {
+  OutgoingStream stream;
+  stream.AwaitReader();
+  EXPECT_EQ(stream.Write(1), OutgoingStream::Step::kKeep);
+  (void)stream.Keep(Item(5), 1, /*wait=*/7);
+  uint64_t wait = 0;
+  EXPECT_FALSE(stream.TakeSendable(wait).has_value());
+  EXPECT_TRUE(stream.OnCredit(0));
+  EXPECT_TRUE(stream.has_reader());
+  EXPECT_EQ(stream.TakeSendable(wait)->As<int>(), 5);
+  EXPECT_EQ(wait, 7U);
+}
+
 TEST(OutgoingStreamTest, TheFirstCloseCounts) {
   OutgoingStream stream;
   (void)stream.Keep(Item(5), 1, /*wait=*/7);
@@ -197,13 +210,26 @@ TEST(OutgoingStreamTest, TheFirstCloseCounts) {
 TEST(StreamTableTest, ForgetsStreamsAndReturnsWhatTheyHave) {
   StreamTable table;
   Payload item = Item(1);
-  EXPECT_EQ(table.AddIncoming(3).OnItem(item), IncomingStream::Arrival::kWaits);
+  EXPECT_EQ(table.AddIncoming(StreamTable::Own(3)).OnItem(item), IncomingStream::Arrival::kWaits);
   (void)table.AddOutgoing({Pid(1, 2, 3), 4}).Keep(Item(2), 1, 0);
-  EXPECT_EQ(table.FindIncoming(4), nullptr);
+  EXPECT_EQ(table.FindIncoming(StreamTable::Own(4)), nullptr);
   EXPECT_EQ(table.FindOutgoing({Pid(1, 2, 4), 4}), nullptr);
-  EXPECT_EQ(table.RemoveIncoming(3).size(), 1U);
+  EXPECT_EQ(table.RemoveIncoming(StreamTable::Own(3)).size(), 1U);
   EXPECT_EQ(table.TakeAll().size(), 1U);
   EXPECT_EQ(table.size(), 0U);
+}
+
+TEST(StreamTableTest, KeepsApartTheEndsOfAnUploadToItself) {
+  const Pid self(1, 2, 3);
+  StreamTable table;
+  table.AddOutgoing(StreamTable::Own(4)).AwaitReader();
+  (void)table.AddIncoming({self, 4});
+  (void)table.AddIncoming(StreamTable::Own(4));  // its answer is a stream too
+  (void)table.AddOutgoing({self, 4});
+  EXPECT_EQ(table.size(), 4U);
+  EXPECT_EQ(table.OpenUploads(), std::vector<StreamTable::Call>{StreamTable::Call(self, 4)});
+  table.FindIncoming({self, 4})->OnEnd(absl::OkStatus());
+  EXPECT_TRUE(table.OpenUploads().empty());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(PeerStreamsTest, DeliversTheItemsOfAStreamThatWasAskedFor) {
   EXPECT_EQ(streams.OnArrived(Item(kAlsoThere, kHere)), Verdict::kDrop) << "it is not of the callee";
   EXPECT_EQ(streams.OnArrived(Plain(SignalKind::kReply, kThere, kHere)), Verdict::kDeliver);
   EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kDrop) << "it comes after the end";
-  EXPECT_EQ(streams.reading(), 0U);
+  EXPECT_EQ(streams.asked(), 0U);
 }
 
 TEST(PeerStreamsTest, AnItemBeyondTheCreditIsBad) {
@@ -96,10 +96,13 @@ TEST(PeerStreamsTest, AnItemWithoutRoomEndsItsStreamOnce) {
   PeerStreams streams;
   streams.OnCalled(kThere, kAsk, kHere);
   const Signal item = Item(kHere, kThere);
-  const absl::optional<Signal> told = streams.OnNoRoom(item, absl::ResourceExhaustedError("full"));
+  const absl::optional<PeerStreams::NoRoom> told = streams.OnNoRoom(item, absl::ResourceExhaustedError("full"));
   ASSERT_TRUE(told.has_value());
-  EXPECT_EQ(told->kind, SignalKind::kCancel);
-  EXPECT_EQ(told->to, kHere);
+  EXPECT_EQ(told->to_writer.kind, SignalKind::kCancel);
+  EXPECT_EQ(told->to_writer.to, kHere);
+  EXPECT_EQ(told->to_reader.kind, SignalKind::kReply);
+  EXPECT_EQ(told->to_reader.to, kThere);
+  EXPECT_EQ(told->to_reader.status, absl::ResourceExhaustedError("full"));
   EXPECT_FALSE(streams.OnNoRoom(item, absl::ResourceExhaustedError("full")).has_value());
 }
 
@@ -114,7 +117,106 @@ TEST(PeerStreamsTest, TheWritersAreToldOfTheSessionsEnd) {
   EXPECT_EQ(told[0].to, kHere);
   EXPECT_EQ(told[0].id, kAsk);
   EXPECT_TRUE(IsNoConnection(told[0].status));
-  EXPECT_EQ(streams.reading() + streams.writing(), 0U);
+  EXPECT_EQ(streams.asked() + streams.called(), 0U);
+}
+
+// ---- Uploads ----
+
+constexpr uint64_t kUpload = internal::kUploadAsk | 6;
+
+Signal OfUpload(SignalKind kind, Pid from, Pid to) {
+  Signal signal{.kind = kind, .from = from, .to = to, .id = kUpload};
+  if (kind == SignalKind::kUploadItem) signal.payload = internal::Payload::OfWireBytes("x");
+  if (kind == SignalKind::kUploadCredit) signal.payload = internal::Payload::Of(internal::StreamCredit());
+  return signal;
+}
+
+TEST(PeerUploadsTest, CarriesItemsOnceAReaderIsThere) {
+  PeerStreams here;
+  PeerStreams there;
+  here.OnSent(kHere, kUpload, kThere);
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_FALSE(here.OnPosted(OfUpload(SignalKind::kUploadItem, kHere, kThere)));
+  EXPECT_TRUE(there.OnPosted(OfUpload(SignalKind::kUploadCredit, kThere, kHere)));
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCredit, kAlsoThere, kHere)), Verdict::kDrop);
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCredit, kThere, kHere)), Verdict::kDeliver);
+  EXPECT_TRUE(here.OnPosted(OfUpload(SignalKind::kUploadItem, kHere, kThere)));
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadItem, kHere, kThere)), Verdict::kDeliver);
+  EXPECT_TRUE(here.OnPosted(OfUpload(SignalKind::kUploadEnd, kHere, kThere)));
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadEnd, kHere, kThere)), Verdict::kDeliver);
+  EXPECT_FALSE(here.OnPosted(OfUpload(SignalKind::kUploadItem, kHere, kThere))) << "it is over";
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadItem, kHere, kThere)), Verdict::kDrop);
+  EXPECT_FALSE(there.OnAnswers(kHere, kUpload).has_value()) << "its reader knows the end";
+  EXPECT_EQ(there.called(), 0U);
+}
+
+TEST(PeerUploadsTest, AnItemBeforeAReaderIsThereIsBad) {
+  PeerStreams there;
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadItem, kHere, kThere)), Verdict::kBad);
+}
+
+TEST(PeerUploadsTest, AnItemBeyondTheCreditAndACreditBeyondTheItemsAreBad) {
+  PeerStreams there;
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_TRUE(there.OnPosted(OfUpload(SignalKind::kUploadCredit, kThere, kHere)));
+  for (size_t i = 0; i < limits::kStreamItemsMax; ++i) {
+    EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadItem, kHere, kThere)), Verdict::kDeliver);
+  }
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadItem, kHere, kThere)), Verdict::kBad);
+  PeerStreams here;
+  here.OnSent(kHere, kUpload, kThere);
+  Signal credit = OfUpload(SignalKind::kUploadCredit, kThere, kHere);
+  credit.payload = internal::Payload::Of(internal::StreamCredit{.items = 1});
+  EXPECT_EQ(here.OnArrived(credit), Verdict::kBad);
+}
+
+TEST(PeerUploadsTest, TheAnswerTellsAReaderThatIsThere) {
+  PeerStreams there;
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_FALSE(there.OnAnswers(kHere, kUpload).has_value()) << "no handler reads it";
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_TRUE(there.OnPosted(OfUpload(SignalKind::kUploadCredit, kThere, kHere)));
+  const absl::optional<Signal> told = there.OnAnswers(kHere, kUpload);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->kind, SignalKind::kUploadEnd);
+  EXPECT_EQ(told->to, kThere);
+  EXPECT_TRUE(understudy::IsCancelled(told->status));
+}
+
+TEST(PeerUploadsTest, AReaderThatWantsNoMoreEndsItAndTheCallGoesOn) {
+  PeerStreams here;
+  here.OnSent(kHere, kUpload, kThere);
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCancel, kThere, kHere)), Verdict::kDeliver);
+  EXPECT_FALSE(here.OnPosted(OfUpload(SignalKind::kUploadEnd, kHere, kThere)));
+  EXPECT_EQ(here.asked(), 1U);
+}
+
+TEST(PeerUploadsTest, AnItemWithoutRoomEndsItAtBothEnds) {
+  PeerStreams here;
+  here.OnSent(kHere, kUpload, kThere);
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCredit, kThere, kHere)), Verdict::kDeliver);
+  const Signal item = OfUpload(SignalKind::kUploadItem, kHere, kThere);
+  const absl::optional<PeerStreams::NoRoom> told = here.OnNoRoom(item, absl::ResourceExhaustedError("full"));
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->to_writer.kind, SignalKind::kUploadCancel);
+  EXPECT_EQ(told->to_writer.to, kHere);
+  EXPECT_EQ(told->to_reader.kind, SignalKind::kUploadEnd);
+  EXPECT_EQ(told->to_reader.to, kThere);
+  EXPECT_FALSE(here.OnNoRoom(item, absl::ResourceExhaustedError("full")).has_value());
+  EXPECT_EQ(here.asked(), 1U) << "the call goes on";
+}
+
+TEST(PeerUploadsTest, TheSessionsEndCancelsTheCallsWhoseUploadsAreNotOver) {
+  PeerStreams there;
+  there.OnCalled(kHere, kUpload, kThere);
+  there.OnCalled(kHere, kUpload | 1, kThere);
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadEnd, kHere, kThere)), Verdict::kDeliver);
+  const std::vector<Signal> told = there.End("cut");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].kind, SignalKind::kCancel);
+  EXPECT_EQ(told[0].id, kUpload | 1);
+  EXPECT_TRUE(IsNoConnection(told[0].status));
 }
 
 }  // namespace

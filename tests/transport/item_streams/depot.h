@@ -1,0 +1,154 @@
+// Depot and Courier: actors of two nodes, of which one reads an upload of notes and the other writes it.
+#ifndef UNDERSTUDY_TESTS_TRANSPORT_ITEM_STREAMS_DEPOT_H_
+#define UNDERSTUDY_TESTS_TRANSPORT_ITEM_STREAMS_DEPOT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/stream.h"
+#include "understudy/actors/stream_writer.h"
+#include "understudy/actors/upload.h"
+#include "understudy/tests/transport/puppet.pb.h"
+
+namespace understudy {
+
+// Reads notes to their end, as many at once as it may, and answers with their number.
+class Depot final : public Actor {
+ public:
+  struct Log {
+    std::vector<int64_t> items;
+    absl::optional<absl::Status> end;
+  };
+  Mailbox<"depot/write", Call<Stream<testing::Note>, testing::Note>> write{this};
+  // Answers each note with its number's negative.
+  Mailbox<"depot/chat", Call<Stream<testing::Note>, Stream<testing::Note>>> chat{this};
+  // How many notes `write` may take from now on; -1 for all. At first none.
+  Mailbox<"depot/take", int64_t> take{this};
+
+  explicit Depot(std::shared_ptr<Log> log, absl::Duration pause = absl::ZeroDuration())
+      : log_(std::move(log)), pause_(pause) {}
+  StartResult Start() override { return open_; }
+
+ private:
+  Task<absl::StatusOr<testing::Note>> Write(Stream<testing::Note> notes) {
+    for (;;) {
+      while (may_take_ == 0) {
+        auto sleep = context().Sleep(absl::Milliseconds(1));
+        (void)co_await sleep;
+      }
+      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(absl::Hours(1));
+      if (!note.ok() || !note->has_value()) {
+        log_->end = note.status();
+        if (!note.ok()) co_return note.status();
+        break;
+      }
+      log_->items.push_back((*note)->number());
+      if (may_take_ > 0) --may_take_;
+      if (pause_ == absl::ZeroDuration()) continue;
+      auto sleep = context().Sleep(pause_);
+      (void)co_await sleep;
+    }
+    testing::Note receipt;
+    receipt.set_number(static_cast<int64_t>(log_->items.size()));
+    co_return receipt;
+  }
+  Task<> Chat(Stream<testing::Note> notes, StreamWriter<testing::Note> writer) {
+    for (;;) {
+      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(absl::Hours(1));
+      if (!note.ok() || !note->has_value()) {
+        writer.Finish(note.status());
+        co_return;
+      }
+      testing::Note answer;
+      answer.set_number(-(*note)->number());
+      absl::Status written = co_await writer.Write(std::move(answer), absl::Hours(1));
+      if (!written.ok()) co_return;
+    }
+  }
+  void Take(int64_t items) { may_take_ = items; }
+
+  const std::shared_ptr<Log> log_;
+  const absl::Duration pause_;
+  int64_t may_take_ = 0;
+  Behavior open_{"open", On(write, &Depot::Write).Interleaved(), On(chat, &Depot::Chat).Interleaved(),
+                 On(take, &Depot::Take)};
+};
+
+// Writes uploads as it is told.
+class Courier final : public Actor {
+ public:
+  struct Send {
+    Pid depot;
+    int64_t items = 0;
+    std::string text;
+  };
+  struct Log {
+    int64_t written = 0;
+    absl::Status last;  // of the last Write
+    absl::optional<absl::StatusOr<int64_t>> answer;
+    std::vector<int64_t> heard;  // by `talk`
+  };
+  // Writes as many notes, each with that text, and finishes.
+  Mailbox<"courier/send", Send> send{this};
+  Mailbox<"courier/talk", Send> talk{this};
+  Mailbox<"courier/cancel", bool> cancel{this};
+
+  explicit Courier(std::shared_ptr<Log> log) : log_(std::move(log)) {}
+  StartResult Start() override { return sending_; }
+
+ private:
+  static testing::Note NoteNumber(int64_t number, const std::string& text) {
+    testing::Note note;
+    note.set_number(number);
+    note.set_text(text);
+    return note;
+  }
+  Task<> Write(Send what) {
+    auto [notes, receipt] = Ref<Depot>(what.depot)[&Depot::write].Open(absl::Hours(2));
+    receipt_ = receipt;
+    for (int64_t i = 1; i <= what.items; ++i) {
+      log_->last = co_await notes.Write(NoteNumber(i, what.text), absl::Hours(1));
+      if (!log_->last.ok()) break;
+      ++log_->written;
+    }
+    notes.Finish(absl::OkStatus());
+    absl::StatusOr<testing::Note> answer = co_await receipt;
+    if (answer.ok()) {
+      log_->answer = answer->number();
+    } else {
+      log_->answer = answer.status();
+    }
+  }
+  Task<> Talk(Send what) {
+    auto [notes, answers] = Ref<Depot>(what.depot)[&Depot::chat].Open();
+    for (int64_t i = 1; i <= what.items; ++i) {
+      log_->last = co_await notes.Write(NoteNumber(i, what.text), absl::Hours(1));
+      if (!log_->last.ok()) co_return;
+      absl::StatusOr<absl::optional<testing::Note>> answer = co_await answers.Next(absl::Hours(1));
+      if (answer.ok() && answer->has_value()) log_->heard.push_back((*answer)->number());
+    }
+    notes.Finish(absl::OkStatus());
+    absl::StatusOr<absl::optional<testing::Note>> end = co_await answers.Next(absl::Hours(1));
+    log_->last = end.status();
+  }
+  void Cancel(bool) { receipt_->Cancel(); }
+
+  const std::shared_ptr<Log> log_;
+  absl::optional<Pending<testing::Note>> receipt_;
+  Behavior sending_{"sending", On(send, &Courier::Write).Interleaved(), On(talk, &Courier::Talk).Interleaved(),
+                    On(cancel, &Courier::Cancel)};
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_TRANSPORT_ITEM_STREAMS_DEPOT_H_
