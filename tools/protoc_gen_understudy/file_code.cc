@@ -97,9 +97,11 @@ std::string FileCode::MessageOf(const Rpc& rpc) const {
   const std::string request = NameIn(*rpc.method->input_type(), service);
   if (rpc.is_cast) return request;
   const std::string reply = NameIn(*rpc.method->output_type(), service);
-  if (rpc.is_stream()) return absl::StrCat(library_, "::Call<", request, ", ", library_, "::Stream<", reply, ">>");
-  return absl::StrCat(library_, "::Call<", request, ", ", reply, ">");
+  return absl::StrCat(library_, "::Call<", rpc.is_upload() ? StreamOf(request) : request, ", ",
+                      rpc.is_stream() ? StreamOf(reply) : reply, ">");
 }
+
+std::string FileCode::StreamOf(absl::string_view item) const { return absl::StrCat(library_, "::Stream<", item, ">"); }
 
 // As short as the classes' scopes allow.
 std::string FileCode::NameIn(const Descriptor& type, const ServiceDescriptor& service) const {

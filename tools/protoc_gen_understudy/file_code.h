@@ -46,8 +46,8 @@ class FileCode {
   // `code` within the file's namespace.
   std::string InNamespace(absl::string_view code) const;
 
-  // The message of the rpc's mailbox: "Offer", "understudy::Call<Offer, OfferResult>" or
-  // "understudy::Call<Offer, understudy::Stream<OfferResult>>".
+  // The message of the rpc's mailbox: "Offer", "understudy::Call<Offer, OfferResult>",
+  // "understudy::Call<Offer, understudy::Stream<OfferResult>>" and so on.
   std::string MessageOf(const Rpc& rpc) const;
   // The name of that class of this file outside the file's namespace.
   std::string Qualified(absl::string_view class_name) const;
@@ -55,6 +55,7 @@ class FileCode {
  private:
   std::string NameIn(const google::protobuf::Descriptor& type,
                      const google::protobuf::ServiceDescriptor& service) const;
+  std::string StreamOf(absl::string_view item) const;
 
   const google::protobuf::FileDescriptor& file_;
   const std::vector<Service>& services_;

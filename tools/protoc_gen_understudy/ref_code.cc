@@ -105,7 +105,7 @@ std::string RefHeader(const FileCode& code) {
   std::string hashes;
   for (const Service& service : code.services()) {
     for (const Rpc& rpc : service.rpcs) {
-      if (rpc.is_stream()) includes.understudy.insert("actors/stream.h");
+      if (rpc.is_stream() || rpc.is_upload()) includes.understudy.insert("actors/stream.h");
     }
     absl::StrAppend(&classes, "class ", service.actor, ";\n\n", RefClass(code, service));
     const std::string hashed = absl::StrCat("struct std::hash<", code.Qualified(service.ref), ">");

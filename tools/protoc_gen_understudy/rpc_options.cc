@@ -61,6 +61,10 @@ class OptionsReader {
       fields_.push_back(absl::StrCat(".capacity_messages = ", messages));
     }
     if (options_.HasExtension(options::capacity_bytes)) {
+      if (rpc_.client_streaming()) {
+        Complain(options::capacity_bytes.number(),
+                 "capacity_bytes is for requests that wait in the mailbox: the items of a stream wait in none");
+      }
       const uint64_t bytes = options_.GetExtension(options::capacity_bytes);
       if (bytes < 1) Complain(options::capacity_bytes.number(), "capacity_bytes is 0: expected at least 1");
       fields_.push_back(absl::StrCat(".capacity_bytes = size_t{", bytes, "}"));

@@ -102,13 +102,13 @@ class ServiceReader {
   }
 
   void CheckStreams(const MethodDescriptor& method) {
+    if (!method.options().GetExtension(options::cast)) return;
     if (method.client_streaming()) {
-      complaints_.AddAt(method, MethodDescriptorProto::kClientStreamingFieldNumber,
-                        absl::StrCat("rpc ", NameOf(method),
-                                     ": streams of requests are not supported: expected one request, and one reply or "
-                                     "a stream of replies"));
+      complaints_.AddAt(
+          method, MethodDescriptorProto::kClientStreamingFieldNumber,
+          absl::StrCat("rpc ", NameOf(method), ": a cast is one message, so it takes one, and no stream"));
     }
-    if (method.server_streaming() && method.options().GetExtension(options::cast)) {
+    if (method.server_streaming()) {
       complaints_.AddAt(
           method, MethodDescriptorProto::kServerStreamingFieldNumber,
           absl::StrCat("rpc ", NameOf(method), ": a cast has no reply, so it returns ", kEmpty, ", and no stream"));

@@ -19,6 +19,7 @@ struct Rpc {
   std::vector<std::string> options;  // what initializes its MailboxOptions, such as ".capacity_messages = 100"
 
   bool is_stream() const { return method->server_streaming(); }
+  bool is_upload() const { return method->client_streaming(); }
 };
 
 struct Service {

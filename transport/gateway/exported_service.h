@@ -144,6 +144,12 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Message> (R::*channel)() const
   return {.name = std::string(name), .begin = std::move(begin)};
 }
 
+// False for the channel function of an rpc that takes a stream, which a gateway does not serve.
+template <class ChannelOf>
+inline constexpr bool kIsExported = true;
+template <class R, class M>
+inline constexpr bool kIsExported<Channel<M> (R::*)() const> = !MessageTraits<M>::kIsUpload;
+
 }  // namespace internal
 
 class ExportedService {
@@ -188,11 +194,13 @@ class ExportedService {
 };
 
 // Exports the actor with that name, which must have the mailboxes of R's service: a call of an rpc whose mailbox the
-// actor lacks is answered UNIMPLEMENTED.
+// actor lacks is answered UNIMPLEMENTED, and so is each call of an rpc that takes a stream.
 template <class R>
 [[nodiscard]] ExportedService Export(std::string actor) {
   std::vector<internal::ExportedRpc> rpcs;
-  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) { rpcs.push_back(internal::RpcOf<R>(name, channel)); });
+  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) {
+    if constexpr (internal::kIsExported<decltype(channel)>) rpcs.push_back(internal::RpcOf<R>(name, channel));
+  });
   return ExportedService(std::string(R::ActorType::kService), std::move(actor), std::move(rpcs));
 }
 

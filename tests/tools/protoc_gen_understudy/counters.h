@@ -14,6 +14,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
+#include "understudy/actors/upload.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.pb.h"
 
@@ -86,6 +87,79 @@ class Listener final : public understudy::Actor {
   }
 
   const CrierRef crier_;
+  std::vector<int64_t>& heard_;
+  absl::Status& end_;
+};
+
+class Summer final : public SummerActor {
+  understudy::StartResult Start() override { return summing_; }
+
+  understudy::Task<absl::StatusOr<TotalReply>> Sum(understudy::Stream<AddRequest> numbers) {
+    TotalReply sum;
+    for (;;) {
+      absl::StatusOr<absl::optional<AddRequest>> number = co_await numbers.Next(absl::Minutes(1));
+      if (!number.ok()) co_return number.status();
+      if (!number->has_value()) co_return sum;
+      sum.set_total(sum.total() + (*number)->number());
+    }
+  }
+  understudy::Task<> Follow(understudy::Stream<AddRequest> numbers, understudy::StreamWriter<TotalReply> sums) {
+    TotalReply sum;
+    for (;;) {
+      absl::StatusOr<absl::optional<AddRequest>> number = co_await numbers.Next(absl::Minutes(1));
+      if (!number.ok() || !number->has_value()) {
+        sums.Finish(number.status());
+        co_return;
+      }
+      sum.set_total(sum.total() + (*number)->number());
+      absl::Status written = co_await sums.Write(sum, absl::Minutes(1));
+      if (!written.ok()) co_return;
+    }
+  }
+
+  understudy::Behavior summing_{"summing", On(sum, &Summer::Sum).Interleaved(),
+                                On(follow, &Summer::Follow).Interleaved()};
+};
+
+// Has the numbers up to 100 added up: first by Sum, of which the last of `heard` is the answer, then by Follow, whose
+// sums come behind it.
+class Teller final : public understudy::Actor {
+ public:
+  Teller(SummerRef summer, std::vector<int64_t>* heard, absl::Status* end)
+      : summer_(summer), heard_(*heard), end_(*end) {}
+
+ private:
+  understudy::StartResult Start() override { return Tell(); }
+
+  static AddRequest Of(int64_t number) {
+    AddRequest request;
+    request.set_number(number);
+    return request;
+  }
+  understudy::Task<> Tell() {
+    auto [numbers, sum] = summer_.sum().Open(absl::Minutes(1));
+    for (int64_t i = 1; i <= 100; ++i) {
+      end_ = co_await numbers.Write(Of(i), absl::Minutes(1));
+      if (!end_.ok()) co_return;
+    }
+    numbers.Finish(absl::OkStatus());
+    absl::StatusOr<TotalReply> total = co_await sum;
+    end_ = total.status();
+    if (!end_.ok()) co_return;
+    heard_.push_back(total->total());
+    auto [more, sums] = summer_.follow().Open();
+    for (int64_t i = 1; i <= 100; ++i) {
+      end_ = co_await more.Write(Of(i), absl::Minutes(1));
+      if (!end_.ok()) co_return;
+      absl::StatusOr<absl::optional<TotalReply>> next = co_await sums.Next(absl::Minutes(1));
+      if (next.ok() && next->has_value()) heard_.push_back((*next)->total());
+    }
+    more.Finish(absl::OkStatus());
+    absl::StatusOr<absl::optional<TotalReply>> last = co_await sums.Next(absl::Minutes(1));
+    end_ = last.status();
+  }
+
+  const SummerRef summer_;
   std::vector<int64_t>& heard_;
   absl::Status& end_;
 };

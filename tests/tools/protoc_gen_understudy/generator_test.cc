@@ -120,15 +120,23 @@ TEST_F(GeneratorTest, ACastReturnsEmpty) {
               HasSubstr("bad.proto:4:5: rpc S.R: a cast has no reply, so it returns google.protobuf.Empty, not bad.M"));
 }
 
-TEST_F(GeneratorTest, AStreamOfRequestsIsAnErrorAndAStreamOfRepliesIsNone) {
-  EXPECT_THAT(ErrorOfRpc("  rpc R(stream M) returns (M);"),
-              HasSubstr("bad.proto:3:9: rpc S.R: streams of requests are not supported: expected one request"));
+TEST_F(GeneratorTest, StreamsOfRequestsAndOfRepliesAreNoErrors) {
+  EXPECT_EQ(ErrorOfRpc("  rpc R(stream M) returns (M);"), "");
   EXPECT_EQ(ErrorOfRpc("  rpc R(M) returns (stream M);"), "");
+  EXPECT_EQ(ErrorOfRpc("  rpc R(stream M) returns (stream M);"), "");
+}
+
+TEST_F(GeneratorTest, CapacityBytesOfAStreamOfRequestsIsAnError) {
+  EXPECT_THAT(ErrorOfRpc("  rpc R(stream M) returns (M) {\n    option (understudy.options.capacity_bytes) = 5; }"),
+              HasSubstr("bad.proto:4:5: rpc S.R: capacity_bytes is for requests that wait in the mailbox"));
 }
 
 TEST_F(GeneratorTest, AStreamOfACastIsAnError) {
   EXPECT_THAT(ErrorOfRpc("  rpc R(M) returns (stream M) { option (understudy.options.cast) = true; }"),
               HasSubstr("bad.proto:3:21: rpc S.R: a cast has no reply"));
+  EXPECT_THAT(ErrorOfRpc("  rpc R(stream M) returns (google.protobuf.Empty) { "
+                         "option (understudy.options.cast) = true; }"),
+              HasSubstr("bad.proto:3:9: rpc S.R: a cast is one message, so it takes one, and no stream"));
 }
 
 TEST_F(GeneratorTest, ANameThatCannotBeAMemberIsAnErrorAtTheName) {
@@ -163,11 +171,10 @@ TEST_F(GeneratorTest, TwoRpcsWithOneHashAreAnError) {
 }
 
 TEST_F(GeneratorTest, AllErrorsAreToldInTheOrderOfTheFile) {
-  EXPECT_EQ(ErrorOfRpc("  rpc New(M) returns (M);\n  rpc R(stream M) returns (M);"),
+  EXPECT_EQ(ErrorOfRpc("  rpc New(M) returns (M);\n  rpc Delete(M) returns (M);"),
             "no actor classes can be made of it:\n"
             "bad.proto:3:7: rpc S.New: its member would be 'new', which is a C++ keyword: rename the rpc\n"
-            "bad.proto:4:9: rpc S.R: streams of requests are not supported: expected one request, and one reply or a "
-            "stream of replies");
+            "bad.proto:4:7: rpc S.Delete: its member would be 'delete', which is a C++ keyword: rename the rpc");
 }
 
 }  // namespace

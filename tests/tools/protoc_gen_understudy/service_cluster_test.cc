@@ -53,6 +53,21 @@ TEST(ServiceClusterTest, AStreamCrossesNodes) {
   EXPECT_EQ(heard.size(), 100U);
 }
 
+TEST(ServiceClusterTest, AnUploadCrossesNodes) {
+  understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});
+  cluster.RunFor(absl::Seconds(1));
+  cluster.system("home").Spawn<Summer>(SpawnOptions{.published_as = "home/summer"});
+  understudy::TestSystem& away = cluster.system("away");
+  const absl::StatusOr<SummerRef> summer = away.Lookup<SummerRef>("home/summer", absl::Seconds(5));
+  ASSERT_TRUE(summer.ok()) << summer.status();
+  std::vector<int64_t> heard;
+  absl::Status end = absl::UnknownError("none yet");
+  away.Spawn<Teller>(*summer, &heard, &end);
+  cluster.RunFor(absl::Seconds(10));
+  EXPECT_TRUE(end.ok()) << end;
+  EXPECT_EQ(heard.size(), 101U);
+}
+
 // A lookup compares the mailboxes of the ref with those of the actor.
 TEST(ServiceClusterTest, ALookupRefusesAnActorOfAnotherService) {
   understudy::SimulatedCluster cluster({.seed = 7, .nodes = {"home", "away"}});

@@ -88,6 +88,18 @@ TEST_F(ServiceTest, AnRpcThatReturnsAStreamIsOne) {
   EXPECT_EQ(heard.back(), 100);
 }
 
+TEST_F(ServiceTest, AnRpcThatTakesAStreamIsAnUpload) {
+  std::vector<int64_t> heard;
+  absl::Status end = absl::UnknownError("none yet");
+  const SummerRef summer = system().Spawn<Summer>();
+  system().Spawn<Teller>(summer, &heard, &end);
+  system().RunUntilIdle();
+  EXPECT_TRUE(end.ok()) << end;
+  ASSERT_EQ(heard.size(), 101U);
+  EXPECT_EQ(heard.front(), 5050);
+  EXPECT_EQ(heard.back(), 5050);
+}
+
 TEST_F(ServiceTest, AMailboxHasTheCapacityThatItsOptionGives) {
   const CounterRef counter = system().Spawn<Counter>();
   system().RunUntilIdle();

@@ -95,6 +95,15 @@ bool Eventually(const Condition& holds) {
   return true;
 }
 
+TEST(GatewayStreamTest, AnRpcThatTakesAStreamIsNotServed) {
+  Front front;
+  grpc::ClientContext context;
+  desk::Text reply;
+  const std::unique_ptr<grpc::ClientWriter<desk::Text>> writer = front.stub->Collect(&context, &reply);
+  (void)writer->WritesDone();
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
 TEST(GatewayStreamTest, TheItemsComeInOrderAndThenTheEnd) {
   Front front;
   for (const int items : {0, 1, 1000}) {
