@@ -123,6 +123,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
   core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
   core_.set_actors_max(std::clamp<int64_t>(options_.actors_max, 1, limits::kActorsPerSystemMax));
   core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
+  core_.SetTracing(options_.tracing);
   internal::AddSystem(&core_);
   internal::SetLogOrigin(&OriginOfLogLine);
 }

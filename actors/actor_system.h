@@ -48,6 +48,8 @@
 #include "understudy/actors/internal/system/mailbox_watch.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/system_log.h"
+#include "understudy/actors/internal/system/tracing.h"
+#include "understudy/actors/internal/turn/actor_tracing.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -56,6 +58,7 @@
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/thread_pool.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -110,6 +113,8 @@ struct ActorSystemOptions {
   // Spawn returns a pid whose start has failed with ResourceExhausted, as spawn outcomes, monitors and asks report. 1
   // to limits::kActorsPerSystemMax; values outside that range are clamped.
   int64_t actors_max = limits::kActorsDefaultMax;
+  // Which work is traced, and where its spans go (trace.h). Without `spans` the system traces nothing.
+  TracingOptions tracing;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
@@ -249,6 +254,10 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Looks now for mailboxes that are closed and have messages waiting. Returns them with the
   // time for which they have been closed.
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
+  // Whether it has traces (ActorSystemOptions::tracing).
+  bool has_traces() { return core_.tracing() != nullptr; }
+  // Messages of other nodes and gRPC clients whose sampled flag did not count (TracingOptions::foreign_per_second).
+  int64_t foreign_traces_refused() { return has_traces() ? core_.tracing()->foreign_refused() : 0; }
   const std::string& name() const { return core_.name(); }
   NodeIncarnation incarnation() const { return core_.incarnation(); }
   Registry& registry() { return core_.registry(); }
@@ -371,7 +380,9 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsUpload, "an upload is written by an actor: Channel::Open");
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
-  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
+  auto ask = [channel, request = std::move(request), trace = CurrentTrace()](Context& context,
+                                                                             absl::Duration left) mutable {
+    internal::ContinueTrace(context, trace);
     return channel.Ask(std::move(request), left);
   };
   return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(ask)>>(
@@ -383,7 +394,9 @@ AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identit
                            std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsUpload, "an upload is written by an actor: Channel::Open");
-  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
+  auto ask = [channel, request = std::move(request), trace = CurrentTrace()](Context& context,
+                                                                             absl::Duration left) mutable {
+    internal::ContinueTrace(context, trace);
     return channel.Ask(std::move(request), left);
   };
   return AskByWaiter<R>(channel.pid(), std::move(ask), timeout, std::move(callback));
@@ -394,7 +407,8 @@ AskHandle ActorSystem::AskFor(std::shared_ptr<const Caller> caller, const Channe
                               std::type_identity_t<Q> request, absl::Duration timeout,
                               std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
   auto ask = [channel, request = std::move(request), callers = &core_.callers(), caller = std::move(caller),
-              entry = internal::CallerEntry()](Context& context, absl::Duration left) mutable {
+              entry = internal::CallerEntry(), trace = CurrentTrace()](Context& context, absl::Duration left) mutable {
+    internal::ContinueTrace(context, trace);
     entry = internal::CallerEntry(*callers, context.Self(), std::move(caller));
     return channel.Ask(std::move(request), left);
   };

@@ -22,9 +22,11 @@
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/plain_send.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_tracing.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pending.h"
@@ -54,13 +56,13 @@ absl::Status NobodyError(Pid to) {
 // are not refused, because they are not the actor's.
 bool IsRefused() {
   const Worker* const worker = ThisWorker();
-  return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll &&
-         !DeadLetterStream::IsTelling();
+  return worker != nullptr && worker->refuses() && !DeadLetterStream::IsTelling();
 }
 
 // Sends the call of an ask. If it is refused, the refusal is the answer to `call.ask`.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SendForAsk(ActorCore& core, const OutboundMessage& call) {
-  absl::Status sent = core.system().Send(call, TransferMode::kMove);
+  absl::Status sent = ABSL_PREDICT_TRUE(this_trace == nullptr) ? core.system().SendPrepared(call, TransferMode::kMove)
+                                                               : SendTracedCall(core, call);
   if (sent.ok()) return;
   core.system().counts().refused.Add();
   AnswerAsk(core, call.ask, std::move(sent), {});
@@ -195,6 +197,14 @@ PendingId SendCallWithItems(Pid to, uint32_t mailbox, const MessageType& type, v
 
 namespace {
 
+// The span of a send by this thread's code, if it belongs to a trace.
+absl::optional<SendSpan> SpanOfSend(SystemCore& system, Pid from, uint32_t mailbox) {
+  absl::optional<SendSpan> span;
+  if (this_trace != nullptr && system.tracing() != nullptr) span.emplace(*system.tracing(), from, mailbox);
+  return span;
+}
+const TracePart* PartOf(const absl::optional<SendSpan>& span) { return span.has_value() ? span->part() : nullptr; }
+
 // SendOrWait to an actor of another node.
 SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                            PendingId& waits, absl::Status& outcome) {
@@ -216,9 +226,16 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
     outcome = TakeAnswer(core, waits).status;
     return SendStep::kDone;
   }
-  absl::optional<absl::Status> sent = (*router)->SendOrWait(
-      {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, waits.id);
+  absl::optional<SendSpan> span = SpanOfSend(core.system(), core.self(), channel.mailbox());
+  absl::optional<absl::Status> sent = (*router)->SendOrWait({.from = core.self(),
+                                                             .to = to,
+                                                             .mailbox = channel.mailbox(),
+                                                             .type = &type,
+                                                             .value = value,
+                                                             .trace = PartOf(span)},
+                                                            waits.id);
   if (sent.has_value()) {
+    if (span.has_value()) span->End(sent->code());
     if (!sent->ok()) core.system().counts().refused.Add();
     AnswerAsk(core, waits.id, *std::move(sent), {});
     outcome = TakeAnswer(core, waits).status;
@@ -255,18 +272,27 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
   CallWatch* const watch = system.call_watch();
   absl::optional<CallWatch::SendScope> mode;
   if (watch != nullptr) mode.emplace(to);
+  absl::optional<SendSpan> span = SpanOfSend(system, core.self(), channel.mailbox());
   if (!cell->has_blocked_senders()) {
     outcome = cell->Accept(system,
-                           {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value},
+                           {.from = core.self(),
+                            .to = to,
+                            .mailbox = channel.mailbox(),
+                            .type = &type,
+                            .value = value,
+                            .trace = PartOf(span)},
                            TransferMode::kMove, WhenFull::kWaits);
     if (!IsFull(outcome)) {
+      if (span.has_value()) span->End(outcome.code());
       if (!outcome.ok()) system.counts().refused.Add();
       return SendStep::kDone;
     }
   }
   // These calls may throw, so they run before KernelCode begins.
   const uint64_t bytes = type.bytes(value);
-  Envelope* const block = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
+  Envelope* const block = PartOf(span) != nullptr
+                              ? Envelope::MakeTraced(type, *PartOf(span))
+                              : Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
   MoveBrittleValue(block, type, value);
   block->call().bytes = bytes;
   const KernelCode kernel;
@@ -282,6 +308,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
   }
   system.blocked_senders().Add(
       *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = channel.mailbox(), .payload = Payload(block)});
+  if (span.has_value()) span->End(absl::StatusCode::kOk);
   return SendStep::kWaits;
 }
 
@@ -294,9 +321,15 @@ absl::Status SendInRoom(const ChannelBase& channel, const MessageType& type, voi
     (*router)->StopWaiting(waited.asker, waited.id);
     return RefusedError();
   }
-  absl::Status sent = (*router)->SendInRoom(
-      {.from = waited.asker, .to = channel.pid(), .mailbox = channel.mailbox(), .type = &type, .value = value},
-      waited.id);
+  absl::optional<SendSpan> span = SpanOfSend(system, waited.asker, channel.mailbox());
+  absl::Status sent = (*router)->SendInRoom({.from = waited.asker,
+                                             .to = channel.pid(),
+                                             .mailbox = channel.mailbox(),
+                                             .type = &type,
+                                             .value = value,
+                                             .trace = PartOf(span)},
+                                            waited.id);
+  if (span.has_value()) span->End(sent.code());
   if (!sent.ok()) system.counts().refused.Add();
   return sent;
 }

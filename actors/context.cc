@@ -21,6 +21,7 @@
 #include "understudy/actors/internal/turn/actor_forwarding.h"
 #include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
+#include "understudy/actors/internal/turn/actor_tracing.h"
 
 namespace understudy {
 namespace {
@@ -88,6 +89,14 @@ Random& Context::Random() {
   absl::optional<understudy::Random>& random = core_.parts().random();
   if (!random.has_value()) random.emplace(core_.system().SeedFor(core_.self().serial()));
   return *random;
+}
+bool Context::StartTrace(absl::string_view name) {
+  const OwnersCall call(core_);
+  return !call.is_refused() && internal::StartTrace(core_, name);
+}
+void Context::EndTrace() {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) internal::EndTrace(core_);
 }
 LogSink& Context::Log() {
   core_.CheckTurn();

@@ -349,13 +349,20 @@ class Context : public SpawnsActors<Context> {
   // not been forwarded or postponed.
   template <class M>
   void Forward(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
-    ForwardPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
+    ForwardPayload(target.index(), internal::Payload::ForForward<M>(std::move(message)), /*replier=*/nullptr);
   }
   template <class Q, class R>
     requires(!internal::MessageTraits<Call<Q, R>>::kIsUpload)
   void Forward(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
-    ForwardPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
+    ForwardPayload(target.index(), internal::Payload::ForForward<Q>(std::move(request)), &replier);
   }
+
+  // Begins a trace (trace.h) of what this handler causes, if head sampling says so. Returns whether the handler belongs
+  // to one, which it may have done before. `name` is the name of its span and lives as long as the process.
+  // In a handler or Start; elsewhere it returns false.
+  bool StartTrace(absl::string_view name);
+  // What this handler sends from now on belongs to no trace. The span of the handler ends now.
+  void EndTrace();
 
   // Calls `handler` once, after `delay`. Replaces a running timer of the same name. Named
   // timers survive a change of behavior. Full if limits::kTimersPerActorMax named timers run.

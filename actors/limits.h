@@ -180,6 +180,9 @@ inline constexpr size_t kLogSitesMax = 1000;
 // Classes with a mailbox whose handlers' times are kept one by one; those of further ones are kept together. Each takes
 // some 150 bytes, on up to eight workers.
 inline constexpr size_t kHandlerKindsMax = 300;
+// Messages one after another that carry one trace (trace.h). Services do not call each other so deep, and a trace that
+// goes on without end stops.
+inline constexpr uint8_t kTraceHopsMax = 64;
 // The longest timeout of a call; longer ones are shortened to this.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
 
@@ -37,6 +38,26 @@ Payload Payload::CopyOfWireBytes(absl::string_view bytes) {
   if (!bytes.empty()) std::memcpy(static_cast<void*>(value + 1), bytes.data(), bytes.size());
   block->SetMade();
   return Payload(block);
+}
+
+Payload Payload::CopyOfTracedWireBytes(absl::string_view bytes, const TraceContext& trace) {
+  const TracePart part{.context = trace, .accepted = MonotonicTime()};
+  const size_t with_bytes =
+      UnitsFor(sizeof(Envelope) + sizeof(CallPart) + sizeof(WireBytes) + bytes.size() + sizeof(TracePart));
+  if (with_bytes > kPooledUnits) {
+    return With(Envelope::MakeTraced(TypeOf<WireBytes>(), part), WireBytes(std::string(bytes)));
+  }
+  Envelope* const block = Envelope::MakeTraced(TypeOf<WireBytes>(), part, bytes.size());
+  auto* const value = new (block->value()) WireBytes(bytes.size());
+  if (!bytes.empty()) std::memcpy(static_cast<void*>(value + 1), bytes.data(), bytes.size());
+  block->SetMade();
+  return Payload(block);
+}
+
+Envelope* Payload::MakeForForward(const MessageType& type) {
+  const absl::optional<TraceContext> trace = TraceOfNextMessage();
+  if (!trace.has_value()) return Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
+  return Envelope::MakeTraced(type, {.context = *trace, .accepted = MonotonicTime()});
 }
 
 size_t Payload::bytes() const {

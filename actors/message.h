@@ -29,6 +29,7 @@
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -294,6 +295,11 @@ class Payload {
   static Payload ForMailbox(M value) {
     return With(Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true), std::move(value));
   }
+  // Like ForMailbox. If this thread's code belongs to a trace, so does the message.
+  template <class M>
+  static Payload ForForward(M value) {
+    return With(MakeForForward(TypeOf<M>()), std::move(value));
+  }
   // Moves `value` into `block`, which must have no value yet and be large enough. Takes ownership of the block.
   template <class M>
   static Payload With(Envelope* block, M value) {
@@ -306,6 +312,8 @@ class Payload {
   static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes(std::move(bytes))); }
   // Like OfWireBytes, for a copy of `bytes`. Few bytes are copied into the block itself, which saves an allocation.
   static Payload CopyOfWireBytes(absl::string_view bytes);
+  // Like CopyOfWireBytes, for a message of a trace.
+  static Payload CopyOfTracedWireBytes(absl::string_view bytes, const TraceContext& trace);
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
   bool is_wire_bytes() const { return block_ != nullptr && block_->type == &TypeOf<WireBytes>(); }
@@ -336,6 +344,7 @@ class Payload {
   }
 
  private:
+  static Envelope* MakeForForward(const MessageType& type);
   std::string TypeText() const;
 
   Envelope* block_ = nullptr;

@@ -20,6 +20,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -33,6 +34,7 @@ struct OutboundMessage {
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
   const internal::MessageType* type = nullptr;
   const void* value = nullptr;
+  const internal::TracePart* trace = nullptr;  // null if it belongs to no trace
 };
 
 // Any thread. Implementations do not call back into user code.

@@ -25,6 +25,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -58,6 +59,11 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   absl::Time WallNow() { return executor_.clock().WallNow(); }
   // Sets the wall clock forward, or back.
   void StepWallClock(absl::Duration step) { executor_.StepWallClock(step); }
+
+  // From now on spans go to `spans`, which must outlive the system (trace.h). Call before actors run.
+  void TraceTo(SpanSink& spans, double sampled_ratio = 1) {
+    core().SetTracing({.spans = &spans, .sampled_ratio = sampled_ratio});
+  }
 
   // From now on writes one line into the trace for every step of every actor. Two runs
   // with the same seed and code give the same lines.

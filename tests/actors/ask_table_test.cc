@@ -47,6 +47,7 @@ struct TextOf {
   std::string operator()(const ReopenMailbox& reopens) const { return "reopen " + std::to_string(reopens.mailbox); }
   std::string operator()(const TakeBackMessage& waits) const { return "take back from " + waits.receiver.ToString(); }
   std::string operator()(const StopWaitingForNode&) const { return "stop waiting"; }
+  std::string operator()(const EndSpan& ended) const { return "end span " + std::to_string(ended.span.id); }
   std::string operator()(const EndStreams& ended) const { return ItemBits(ended.ask) != 0 ? "end streams" : "?"; }
 };
 std::vector<std::string> Texts(const std::vector<AskAction>& actions) {

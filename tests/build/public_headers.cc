@@ -40,6 +40,8 @@
 #include "understudy/actors/stream_writer.h"           // IWYU pragma: keep
 #include "understudy/actors/task.h"                    // IWYU pragma: keep
 #include "understudy/actors/thread_pool.h"             // IWYU pragma: keep
+#include "understudy/actors/trace.h"                   // IWYU pragma: keep
+#include "understudy/actors/trace_scope.h"             // IWYU pragma: keep
 #include "understudy/actors/unhandled_mail.h"          // IWYU pragma: keep
 #include "understudy/actors/upload.h"                  // IWYU pragma: keep
 #include "understudy/supervision/actor_factories.h"    // IWYU pragma: keep

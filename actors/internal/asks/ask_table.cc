@@ -21,6 +21,11 @@ constexpr size_t kSlotsKeptMax = 1024;
 // The heap of deadlines is not cleaned for fewer stale deadlines than this.
 constexpr size_t kStaleDeadlinesMin = 16;
 
+EndSpan Ended(Span span, absl::StatusCode status) {
+  span.status = status;
+  return {span};
+}
+
 }  // namespace
 
 const AskTable::Slot* AskTable::Find(uint64_t id) const {
@@ -119,9 +124,13 @@ std::vector<AskAction> AskTable::Settle(uint64_t id) {
   std::string publishes = std::exchange(notes.publishes, {});
   if (!publishes.empty() && !HasGoodAnswer(id)) actions.emplace_back(RemoveName{std::move(publishes)});
   for (const int mailbox : std::exchange(notes.closes, {})) actions.emplace_back(ReopenMailbox{mailbox});
+  if (notes.span != nullptr) actions.emplace_back(Ended(*notes.span, slot->answer.status.code()));
+  notes.span = nullptr;
   if (notes.has_items) actions.emplace_back(EndStreams{id});
   return actions;
 }
+
+void AskTable::NoteSpan(uint64_t id, const Span& span) { NotesOf(id).span = std::make_unique<Span>(span); }
 
 void AskTable::AddTellCallee(const Slot& slot, std::vector<AskAction>& actions) {
   if (slot.answered != 0 || slot.callee.is_null()) return;
@@ -334,6 +343,7 @@ std::vector<AskAction> AskTable::End() const {
     if (slot.notes == nullptr) continue;
     const Notes& notes = *slot.notes;
     if (notes.name_watch != 0) actions.emplace_back(EndNameWatch{notes.name_watch});
+    if (notes.span != nullptr) actions.emplace_back(Ended(*notes.span, absl::StatusCode::kCancelled));
     if (notes.waits_for_room.is_null()) continue;
     if (notes.is_room_elsewhere) {
       actions.emplace_back(StopWaitingForNode{slot.id});

@@ -27,6 +27,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy::internal {
 
@@ -91,8 +92,11 @@ struct StopWaitingForNode {  // for room in a mailbox of another node
 struct EndStreams {  // of the ask, which is answered: take the answer if it is the end of a stream
   uint64_t ask = 0;
 };
-using AskAction =
-    std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode, EndStreams>;
+struct EndSpan {  // of a call of a trace, now
+  Span span;
+};
+using AskAction = std::variant<TellCallee, EndNameWatch, RemoveName, ReopenMailbox, TakeBackMessage, StopWaitingForNode,
+                               EndStreams, EndSpan>;
 
 // How the owner answers an ask whose deadline has passed.
 struct NoAnswerCame {};  // Expired
@@ -152,6 +156,8 @@ class AskTable {
   enum class RoomIn { kThisNode, kOtherNode };
   void WaitsForRoom(uint64_t id, Pid receiver, RoomIn where);
 
+  // Ask `id` is a call with that span, which Settle and End say to end. Requires Has(id).
+  void NoteSpan(uint64_t id, const Span& span);
   // Keeps `mailbox` closed until the ask is answered. Returns false if the ask is not under way: then the mailbox is
   // not to be closed.
   [[nodiscard]] bool CloseUntilAnswered(uint64_t id, int mailbox);
@@ -219,6 +225,7 @@ class AskTable {
     Pid waits_for_room;              // the actor in whose mailbox a SendWhenRoom waits for room; null if none
     bool is_room_elsewhere = false;  // that actor is on another node
     bool has_items = false;          // its answer or its request is a stream
+    std::unique_ptr<Span> span;  // of a call of a trace, until it ends
     std::vector<int> closes;         // mailboxes that stay closed until the ask is answered
   };
   struct Slot {

@@ -33,6 +33,8 @@ namespace understudy::internal {
 // Which calls to the kernel the user code of a turn may make.
 enum class Rights : uint8_t {
   kAll,
+  // All, in a handler of a trace: a send takes the path on which it is traced.
+  kAllTraced,
   // The actor is ending and its suspended handlers are being destroyed: calls that
   // release what they hold succeed, all others are refused.
   kLettingGo,
@@ -72,6 +74,14 @@ class Worker {
     return is_seized;
   }
   void EndSeizure() { lock.EndSeizure(); }
+
+  // Any thread; the value may be stale, as that of `rights`.
+  bool refuses() const { return rights.load(std::memory_order_relaxed) >= Rights::kLettingGo; }
+  // Own thread, kernel code: whether the handler belongs to a trace. Rights that were taken stay so.
+  void SetTraced(bool is_traced) {
+    if (refuses()) return;
+    rights.store(is_traced ? Rights::kAllTraced : Rights::kAll, std::memory_order_relaxed);
+  }
 
   // Own thread, when it has just returned to user code: waits while another thread tries to seize the lock.
   void GiveWay() {
@@ -183,9 +193,7 @@ class KernelCode {
     return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) == Rights::kNone;
   }
   // True if the turn's actor was fenced, or is ending and its suspended handlers are being destroyed.
-  bool is_refused() const {
-    return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) != Rights::kAll;
-  }
+  bool is_refused() const { return worker_ != nullptr && worker_->refuses(); }
 
  private:
   Worker* const worker_;

@@ -94,7 +94,12 @@ Envelope* Addressed(Envelope* made, const OutboundMessage& message) {
 }  // namespace
 
 Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_part) {
-  Envelope* const envelope = Addressed(Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part), message);
+  const bool is_traced = message.trace != nullptr;
+  has_call_part = has_call_part || is_traced;
+  Envelope* const envelope =
+      Addressed(ABSL_PREDICT_FALSE(is_traced) ? Envelope::MakeTraced(*message.type, *message.trace)
+                                              : Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part),
+                message);
   if (has_call_part) {
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;

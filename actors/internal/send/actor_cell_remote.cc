@@ -7,9 +7,13 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/system/tracing.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/room.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy::internal {
 
@@ -94,14 +98,35 @@ void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDe
   if (inbound_.TryWake()) Schedule(system, life);
 }
 
+namespace {
+
+// Returns the trace of a message of another node. Null if its sampled flag does not count here: then the message has no
+// trace any more.
+UNDERSTUDY_SLOW_PATH const TracePart* AdmitTrace(SystemCore& system, Envelope& block) {
+  Tracing* const tracing = system.tracing();
+  TracePart& part = block.trace();
+  if (tracing == nullptr || part.context.hops > limits::kTraceHopsMax || !tracing->AdmitsForeign()) {
+    block.clear(Envelope::kIsTraced);
+    return nullptr;
+  }
+  part.accepted = tracing->Now();
+  return &part;
+}
+
+}  // namespace
+
 absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
+  Envelope& block = *came.payload.block();
+  const TracePart* const trace =
+      ABSL_PREDICT_FALSE(block.has(Envelope::kIsTraced)) ? AdmitTrace(system, block) : nullptr;
   const OutboundMessage message{.from = came.from,
                                 .to = came.to,
                                 .mailbox = came.mailbox,
                                 .ask = came.ask,
                                 .deadline = came.deadline,
                                 .type = &TypeOf<WireBytes>(),
-                                .value = came.payload.block()->value()};
+                                .value = block.value(),
+                                .trace = trace};
   const uint64_t life = message.to.life();
   // acquire, both: as in Accept.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();

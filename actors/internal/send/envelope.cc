@@ -7,6 +7,15 @@
 
 namespace understudy::internal {
 
+Envelope* Envelope::MakeTraced(const MessageType& type, const TracePart& trace, size_t bytes_behind) {
+  const size_t value = type.is_boxed ? sizeof(void*) : type.size;
+  const size_t units = UnitsFor(sizeof(Envelope) + sizeof(CallPart) + value + bytes_behind + sizeof(TracePart));
+  Envelope* const made = Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true, static_cast<uint8_t>(units));
+  made->set(kIsTraced);
+  new (&made->trace()) TracePart(trace);
+  return made;
+}
+
 void Envelope::Box(const MessageType& boxed) {
   *static_cast<void**>(value()) = ::operator new(boxed.size, std::align_val_t(boxed.alignment));
   set(kIsBoxed);

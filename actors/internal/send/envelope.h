@@ -14,6 +14,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/memory/block_pool.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy::internal {
 
@@ -68,6 +69,9 @@ struct Envelope {
   static constexpr uint8_t kHasCallPart = 1;
   static constexpr uint8_t kIsBoxed = 2;  // the value lies elsewhere: it is large or over-aligned
   static constexpr uint8_t kIsEarly = 4;  // accepted before the mailboxes were known
+  // A message of a trace: it has a TracePart at the end of its block, and a call part too, so that the fast paths of
+  // tells pass it by.
+  static constexpr uint8_t kIsTraced = 8;
   // A remote sender has had its credit back: the message has left a mailbox before, because it was postponed or
   // forwarded, or is unhandled mail.
   static constexpr uint8_t kCreditReturned = 16;
@@ -100,6 +104,8 @@ struct Envelope {
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part);
   // Like Make above, in a block of `units`, which must be enough for the type.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part, uint8_t units);
+  // Like Make, for a message of a trace, with a call part. `bytes_behind` is how many bytes lie behind the value.
+  static Envelope* MakeTraced(const MessageType& type, const TracePart& trace, size_t bytes_behind = 0);
   // Destroys the value, if any, and frees the block.
   static void Delete(Envelope* envelope);
 
@@ -127,6 +133,11 @@ struct Envelope {
   void set_gates(Gate* counted_by) { arriving = reinterpret_cast<uintptr_t>(counted_by); }
   uint32_t mailbox_hash() const { return static_cast<uint32_t>(arriving); }
 
+  // Requires kIsTraced.
+  TracePart& trace() {
+    return *reinterpret_cast<TracePart*>(reinterpret_cast<unsigned char*>(this) + units * kBlockUnit -
+                                         sizeof(TracePart));
+  }
   // 0 for a tell.
   uint64_t ask() const { return has(kHasCallPart) ? call().ask : 0; }
 
@@ -152,7 +163,7 @@ struct Envelope {
   // Allocates memory outside the block for a value of that type.
   void Box(const MessageType& boxed);
 };
-static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);
+static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32 && sizeof(TracePart) % alignof(TracePart) == 0);
 
 // True if a value of that size and alignment is allocated outside the block, which then contains a pointer to it.
 constexpr bool IsBoxed(size_t size, size_t alignment) { return alignment > 16 || size > (size_t{8} << 10); }

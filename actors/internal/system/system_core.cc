@@ -248,7 +248,23 @@ absl::Status NullPidError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
 }
 
+void SystemCore::SetTracing(const TracingOptions& options) {
+  if (options.spans == nullptr) return;
+  // Systems with equal seeds, such as the nodes of a simulated cluster, have different ids.
+  tracing_ = std::make_unique<Tracing>(options, clock(), SplitMix64(seed_, Fnv1a(name_)));
+}
+
 absl::Status SystemCore::Send(const OutboundMessage& message, TransferMode mode) {
+  if (ABSL_PREDICT_TRUE(this_trace == nullptr || tracing_ == nullptr)) return SendPrepared(message, mode);
+  SendSpan span(*tracing_, message.from, message.mailbox);
+  OutboundMessage traced = message;
+  traced.trace = span.part();
+  absl::Status sent = SendPrepared(traced, mode);
+  span.End(sent.code());
+  return sent;
+}
+
+absl::Status SystemCore::SendPrepared(const OutboundMessage& message, TransferMode mode) {
   if (message.to.is_null()) return NullPidError(message.to);
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());

@@ -35,6 +35,7 @@
 #include "understudy/actors/internal/system/lingering_lives.h"
 #include "understudy/actors/internal/system/message_traces.h"
 #include "understudy/actors/internal/system/system_counts.h"
+#include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -44,6 +45,7 @@
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -103,8 +105,11 @@ class SystemCore {
   // Sends a reply, here or to another node, that has no block of its own yet.
   void Reply(Pid from, Pid asker, uint64_t ask, absl::Status status);
   void Reply(Pid from, Pid asker, uint64_t ask, Payload answer);
-  // Sends a message to the mailbox that it names, here or on another node.
+  // Sends a message to the mailbox that it names, here or on another node. If this thread's code belongs to a trace, so
+  // does the message.
   absl::Status Send(const OutboundMessage& message, TransferMode mode);
+  // Like Send, with the trace that the message has, or none.
+  absl::Status SendPrepared(const OutboundMessage& message, TransferMode mode);
 
   // The lives that have ended and are not gone yet.
   LingeringLives& lingering_lives() { return *lingering_lives_; }
@@ -153,6 +158,11 @@ class SystemCore {
   // Null unless the system looks for call cycles. Set before actors run.
   CallWatch* call_watch() { return call_watch_.get(); }
   void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
+
+  // Null if the system has no traces. Set before actors run.
+  Tracing* tracing() { return tracing_.get(); }
+  // Does nothing without TracingOptions::spans.
+  void SetTracing(const TracingOptions& options);
 
   // The tracer gets one line for each step of each actor. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) {
@@ -220,6 +230,7 @@ class SystemCore {
   BlockedSenders blocked_senders_{*this};
   RemoteRoom remote_room_{*this};
   std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
+  std::unique_ptr<Tracing> tracing_;       // likewise
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};

@@ -19,9 +19,11 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -98,6 +100,13 @@ class RootTask {
   std::coroutine_handle<promise_type> handle_;
 };
 
+// What a handler of a trace sends carries `context`, whose span is the handler's.
+struct HandlerTrace {
+  TraceContext context;
+  Span span;              // until it ends
+  bool has_span = false;  // false if the handler acts for a span that is another's
+};
+
 class Activation {
  public:
   enum class Source : uint8_t { kMessage, kEvent, kStart };
@@ -109,7 +118,7 @@ class Activation {
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
-    if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // first: the coroutine's frame may refer to the message
+    if (ABSL_PREDICT_FALSE(held_ != nullptr)) DropHeld();  // first: the coroutine's frame may refer to the message
     if (envelope != nullptr) DestroyLater(envelope);
   }
 
@@ -166,8 +175,9 @@ class Activation {
     std::shared_ptr<MessageHandler> handler;  // pinned, for events
     std::exception_ptr exception;
     RootTask root;
-    uint64_t postponed_in = 0;  // the epoch of the behaviour in which the message was postponed last
-    bool is_cancelled = false;  // the asker has cancelled the call in hand
+    uint64_t postponed_in = 0;            // the epoch of the behaviour in which the message was postponed last
+    bool is_cancelled = false;            // the asker has cancelled the call in hand
+    std::unique_ptr<HandlerTrace> trace;  // null if the handler belongs to no trace
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>().release();
@@ -194,6 +204,8 @@ class Activation {
   bool answer_given() const { return answer_given_; }
 
  private:
+  // Ends the handler's span, if it has one, and deletes held_.
+  UNDERSTUDY_SLOW_PATH void DropHeld();
   // Returns an envelope for an answer of type `type`: the call's own block if the handler has returned and the block is
   // large enough, else a new one, because a coroutine may still refer to the call.
   Envelope* ReplyBlock(const MessageType& type);

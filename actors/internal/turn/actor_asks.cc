@@ -9,6 +9,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_streams.h"
 #include "understudy/actors/limits.h"
@@ -39,6 +40,13 @@ class Apply {
     if (unsent) DestroyLater(*std::move(unsent));
   }
   void operator()(const EndStreams& ended) const { OnStreamsAnswered(core_, ended.ask); }
+  void operator()(const EndSpan& ended) const {
+    Tracing* const tracing = core_.system().tracing();
+    if (tracing == nullptr) return;
+    Span span = ended.span;
+    span.end = tracing->Now();
+    tracing->Take(span);
+  }
   void operator()(const StopWaitingForNode& waits) const {
     if (Router* router = core_.system().router(); router != nullptr) router->StopWaiting(core_.self(), waits.ask);
   }

@@ -33,6 +33,7 @@ void Forward(ActorCore& core, int mailbox, Payload payload, uint64_t bytes, Call
   envelope->call().deadline = core.current()->deadline();
   envelope->call().accepted = core.system().clock().Now();
   envelope->call().bytes = bytes;
+  if (envelope->has(Envelope::kIsTraced)) envelope->trace().accepted = envelope->call().accepted;
   // From here on the message in hand has the disposition forwarded, whatever its handler does afterwards.
   core.current()->is_forwarded = true;
   CountOutOfHand(core, *core.current());

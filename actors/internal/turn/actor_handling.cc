@@ -19,6 +19,7 @@
 #include "understudy/actors/internal/turn/actor_due.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_receive.h"
+#include "understudy/actors/internal/turn/actor_tracing.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 
 namespace understudy::internal {
@@ -127,6 +128,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       CallWatch* watch = system().call_watch();
       if (watch != nullptr) watch->IsInHand(activation->asker(), activation->ask());
     }
+    if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kIsTraced))) (void)BeginHandling(*this, *activation);
     // The message has no disposition yet: ledgers count it as in hand while its handler awaits.
     RunAwaiting(std::move(activation), handler);
     return;
@@ -134,6 +136,8 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   Activation activation(*this, envelope);
   activation.TakeCallPart();
   if (IsReceiving(*this)) BeginRound(*this, activation);
+  if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kIsTraced)) && BeginHandling(*this, activation))
+    EnterTrace(activation);
   RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
 }
 
@@ -168,6 +172,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   if (running.source() == Activation::Source::kMessage) CountInHand(*this, running);
   parts_.activations().Add(std::move(activation));
   SetCurrent(&running);
+  if (ABSL_PREDICT_FALSE(running.held()->trace != nullptr)) EnterTrace(running);
   std::exception_ptr thrown;
   {
     const TimedRun timed(*this, running);
@@ -176,6 +181,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
       if (thrown == nullptr) Relay::Run(running.held()->root.handle());
     });
   }
+  if (ABSL_PREDICT_FALSE(this_trace != nullptr)) LeaveTrace();
   if (thrown != nullptr && !stage_.is_fenced()) {
     running.has_failed = true;
     running.is_complete = true;
@@ -187,10 +193,12 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 void ActorCore::Resume(Waiter waiter) {
   if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "resumes", *waiter.activation);
   SetCurrent(waiter.activation);
+  if (ABSL_PREDICT_FALSE(waiter.activation->held()->trace != nullptr)) EnterTrace(*waiter.activation);
   {
     const TimedRun timed(*this, *waiter.activation);
     InUserCode([&] { Relay::Run(waiter.handle); });
   }
+  if (ABSL_PREDICT_FALSE(this_trace != nullptr)) LeaveTrace();
   AfterStep(*waiter.activation);
 }
 

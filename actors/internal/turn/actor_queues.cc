@@ -20,7 +20,9 @@ namespace {
 
 // Bytes of a wire message become a value. Null when they do not parse.
 Envelope* Parse(Envelope* envelope, const MessageType& type) {
-  Envelope* parsed = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
+  Envelope* parsed = envelope->has(Envelope::kIsTraced)
+                         ? Envelope::MakeTraced(type, envelope->trace())
+                         : Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
   if (!type.parse(static_cast<WireBytes*>(envelope->value())->bytes(), parsed->value())) {
     Envelope::Delete(parsed);
     return nullptr;
