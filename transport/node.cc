@@ -220,10 +220,8 @@ absl::Status Node::Parts::Start() {
 }
 
 NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
-  NodeCoreOptions core;
-  core.node = name();
-  core.incarnation = system_.incarnation();
-  core.node_index = system_.node();
+  NodeCoreOptions core{.node = name(), .incarnation = system_.incarnation(), .node_index = system_.node()};
+  core.has_traces = system_.has_traces();
   core.intern_peer = [this](absl::string_view node, NodeIncarnation life) { return system_.InternPeer(node, life); };
   core.mark_peers_dead = [this](absl::string_view node, auto alive) { system_.MarkPeersDead(node, alive); };
   core.clock = &Clock::Real();

@@ -13,6 +13,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
+#include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
@@ -89,6 +90,12 @@ void CompareWrittenFrames(absl::string_view bytes) {
   Expect(packer.Encode() == expected.SerializeAsString(), "a written frame differs", bytes);
 }
 
+// The trace that the message has, or null.
+const TraceContext* TraceOf(const internal::Message& message) {
+  internal::Envelope& block = *message.payload.block();
+  return block.has(internal::Envelope::kIsTraced) ? &block.trace().context : nullptr;
+}
+
 std::string WrittenByProtobuf(const internal::Message& message) {
   proto::Envelope envelope;
   proto::Message& out = *envelope.mutable_message();
@@ -98,6 +105,14 @@ std::string WrittenByProtobuf(const internal::Message& message) {
   out.set_ask(message.ask);
   out.set_payload(std::string(message.payload.wire_bytes()));
   out.set_by_allowance(message.admission == Admission::kAllowance);
+  if (const TraceContext* trace = TraceOf(message); trace != nullptr) {
+    proto::TraceContext& context = *out.mutable_trace();
+    context.set_trace_high(trace->trace.high);
+    context.set_trace_low(trace->trace.low);
+    context.set_span(trace->span);
+    context.set_flags(1);
+    context.set_hops(trace->hops);
+  }
   return envelope.SerializeAsString();
 }
 
@@ -127,9 +142,13 @@ void CompareEnvelopes(absl::string_view bytes) {
                message->ask == other.ask && message->admission == other.admission &&
                message->payload.wire_bytes() == other.payload.wire_bytes(),
            "a message differs", bytes);
+    const TraceContext* const trace = TraceOf(*message);
+    const TraceContext* const others_trace = TraceOf(other);
+    Expect((trace == nullptr) == (others_trace == nullptr) && (trace == nullptr || *trace == *others_trace),
+           "a trace differs", bytes);
     const absl::StatusOr<std::string> written =
         EncodeMessage(kWriter, message->from, message->to, message->mailbox, message->ask,
-                      message->payload.wire_bytes(), message->admission);
+                      message->payload.wire_bytes(), message->admission, /*memory=*/"", trace);
     Expect(written.ok() && *written == WrittenByProtobuf(*message), "a written message differs", bytes);
   } else if (const auto* signal = std::get_if<Signal>(&*by_hand)) {
     const auto& other = std::get<Signal>(*by_protobuf);

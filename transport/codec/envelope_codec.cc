@@ -9,6 +9,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/cut_text.h"
 #include "understudy/actors/error.h"
@@ -17,6 +18,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/signals.pb.h"
 #include "understudy/transport/codec/credit_codec.h"
@@ -30,6 +32,7 @@ namespace {
 constexpr int kSignalKindMax = static_cast<int>(SignalKind::kUploadCancel);
 constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
+constexpr uint32_t kSampledFlag = 1;
 
 bool HasPayload(SignalKind kind) {
   return kind == SignalKind::kReply || kind == SignalKind::kItem || kind == SignalKind::kUploadItem;
@@ -70,6 +73,24 @@ internal::WireAddress WireOf(NodeIncarnation incarnation, Pid pid) {
   return {.incarnation = incarnation.bits, .cell = address.cell, .serial = address.serial};
 }
 
+absl::optional<internal::WireTrace> WireOf(const TraceContext* trace) {
+  if (trace == nullptr) return absl::nullopt;
+  return internal::WireTrace{.high = trace->trace.high,
+                             .low = trace->trace.low,
+                             .span = trace->span,
+                             .flags = kSampledFlag,
+                             .hops = trace->hops};
+}
+
+// Nothing if the peer's context is not one that actors carry.
+absl::optional<TraceContext> TraceOf(const internal::WireTrace& wire) {
+  const TraceId trace{.high = wire.high, .low = wire.low};
+  if (!trace.is_valid() || wire.span == 0 || (wire.flags & kSampledFlag) == 0 || wire.hops > limits::kTraceHopsMax) {
+    return absl::nullopt;
+  }
+  return TraceContext{.trace = trace, .span = wire.span, .hops = static_cast<uint8_t>(wire.hops)};
+}
+
 absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, NodePlace node) {
   if (address.incarnation != incarnation.bits) return BadEnvelope("an address of another incarnation");
   if (address.serial >= ActorAddress::kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial));
@@ -93,6 +114,16 @@ internal::WireAddress WireOf(const proto::Address& address) {
   return {.incarnation = address.incarnation(), .cell = address.cell(), .serial = address.serial()};
 }
 
+absl::optional<internal::WireTrace> WireOf(const proto::Message& message) {
+  if (!message.has_trace()) return absl::nullopt;
+  const proto::TraceContext& trace = message.trace();
+  return internal::WireTrace{.high = trace.trace_high(),
+                             .low = trace.trace_low(),
+                             .span = trace.span(),
+                             .flags = trace.flags(),
+                             .hops = trace.hops()};
+}
+
 absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const internal::HotEnvelope& in) {
   internal::Message message;
   absl::Status addressed = Addresses(nodes, in.from, in.to, message.from, message.to);
@@ -101,7 +132,9 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   if (message.from.is_null() && internal::ItemBits(in.id) != 0) return BadEnvelope("a stream of no actor");
   message.mailbox = in.mailbox;
   message.ask = in.id;
-  message.payload = internal::Payload::CopyOfWireBytes(in.payload);
+  const absl::optional<TraceContext> trace = in.trace.has_value() ? TraceOf(*in.trace) : absl::nullopt;
+  message.payload = trace.has_value() ? internal::Payload::CopyOfTracedWireBytes(in.payload, *trace)
+                                      : internal::Payload::CopyOfWireBytes(in.payload);
   message.admission = in.by_allowance ? Admission::kAllowance : Admission::kReserved;
   return message;
 }
@@ -133,7 +166,8 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Messa
                                .mailbox = in.mailbox(),
                                .id = in.ask(),
                                .payload = in.payload(),
-                               .by_allowance = in.by_allowance()});
+                               .by_allowance = in.by_allowance(),
+                               .trace = WireOf(in)});
 }
 
 absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signal& in) {
@@ -177,7 +211,8 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
 // ---- Envelopes ----
 
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
-                                          absl::string_view payload, Admission admission, std::string memory) {
+                                          absl::string_view payload, Admission admission, std::string memory,
+                                          const TraceContext* trace) {
   if (payload.size() > limits::kMessageBytesMax) return TooLarge("a message", payload.size());
   return internal::EncodeHot({.kind = internal::HotEnvelope::Kind::kMessage,
                               .from = WireOf(nodes.local, from),
@@ -185,7 +220,8 @@ absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid t
                               .mailbox = mailbox,
                               .id = ask,
                               .payload = payload,
-                              .by_allowance = admission == Admission::kAllowance},
+                              .by_allowance = admission == Admission::kAllowance,
+                              .trace = WireOf(trace)},
                              std::move(memory));
 }
 

@@ -34,6 +34,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/proto/signals.pb.h"
@@ -174,11 +175,11 @@ struct NamesPart {
 
 using InboundEnvelope = std::variant<internal::Message, Signal, RefusedMessage, CreditChanges, NamesPart, LeaveNotice>;
 
-// Returns the envelope of a message with `payload`, written into the memory of `memory`.
+// Returns the envelope of a message with `payload`, written into the memory of `memory`. `trace` may be null.
 // InvalidArgument if the payload has more than limits::kMessageBytesMax bytes.
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
                                           absl::string_view payload, Admission admission = Admission::kReserved,
-                                          std::string memory = "");
+                                          std::string memory = "", const TraceContext* trace = nullptr);
 
 // A reply whose payload cannot be sent, because it is not a wire message or is too large,
 // is encoded as a reply with InvalidArgument.

@@ -8,14 +8,17 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/transport/codec/wire_format.h"
 
 // The fields' numbers are envelope.proto's.
 namespace understudy::internal {
 namespace {
 
-// Everything but the payload: three tags and lengths, two addresses of 23 bytes, the rest of at most 26.
+// Everything before the payload: three tags and lengths, two addresses of 23 bytes, the rest of at most 26.
 constexpr size_t kHeadBytesMax = 128;
+// What follows the payload: a trace of at most 41 bytes.
+constexpr size_t kTailBytesMax = 48;
 
 size_t BytesOf(const WireAddress& address) {
   return (address.incarnation == 0 ? 0 : 9) + (address.cell == 0 ? 0 : 5) + (address.serial == 0 ? 0 : 9);
@@ -26,6 +29,54 @@ void Write(WireWriter& writer, int field, const WireAddress& address) {
   writer.Fixed64Field(1, address.incarnation);
   writer.Fixed32Field(2, address.cell);
   writer.Fixed64Field(3, address.serial);
+}
+
+size_t BytesOf(const WireTrace& trace) {
+  return (trace.high == 0 ? 0 : 9) + (trace.low == 0 ? 0 : 9) + (trace.span == 0 ? 0 : 9) +
+         VarintFieldBytes(trace.flags) + VarintFieldBytes(trace.hops);
+}
+
+// Appends the field Message::trace.
+void Append(const WireTrace& trace, std::string& encoded) {
+  std::array<char, kTailBytesMax> tail;
+  WireWriter writer(tail.data());
+  writer.BytesFieldHead(7, BytesOf(trace));
+  writer.Fixed64Field(1, trace.high);
+  writer.Fixed64Field(2, trace.low);
+  writer.Fixed64Field(3, trace.span);
+  writer.VarintField(4, trace.flags);
+  writer.VarintField(5, trace.hops);
+  encoded.append(tail.data(), static_cast<size_t>(writer.at() - tail.data()));
+}
+
+bool ReadUint32(WireReader& reader, uint32_t& value) {
+  uint64_t number = 0;
+  if (!reader.Varint(number) || number > UINT32_MAX) return false;
+  value = static_cast<uint32_t>(number);
+  return true;
+}
+
+// Reads a trace. Returns false if there was one already: protobuf merges the two.
+bool ReadOnce(WireReader& reader, absl::optional<WireTrace>& trace) {
+  absl::string_view bytes;
+  if (trace.has_value() || !reader.Bytes(bytes)) return false;
+  WireTrace& read = trace.emplace();
+  return ReadFields(bytes, [&](WireReader& fields, uint64_t tag) {
+    switch (tag) {
+      case TagOf(1, WireType::kFixed64):
+        return fields.Fixed64(read.high);
+      case TagOf(2, WireType::kFixed64):
+        return fields.Fixed64(read.low);
+      case TagOf(3, WireType::kFixed64):
+        return fields.Fixed64(read.span);
+      case TagOf(4, WireType::kVarint):
+        return ReadUint32(fields, read.flags);
+      case TagOf(5, WireType::kVarint):
+        return ReadUint32(fields, read.hops);
+      default:
+        return fields.Skip(tag);
+    }
+  });
 }
 
 bool Read(absl::string_view bytes, WireAddress& address) {
@@ -79,6 +130,8 @@ bool ReadMessage(absl::string_view bytes, HotEnvelope& message) {
         return reader.Bytes(message.payload);
       case TagOf(6, WireType::kVarint):
         return reader.Bool(message.by_allowance);
+      case TagOf(7, WireType::kBytes):
+        return ReadOnce(reader, message.trace);
       default:
         return reader.Skip(tag);
     }
@@ -126,7 +179,8 @@ std::string EncodeHot(const HotEnvelope& envelope, std::string memory) {
   size_t bytes = BytesFieldBytes(BytesOf(envelope.from)) + BytesFieldBytes(BytesOf(envelope.to)) +
                  VarintFieldBytes(envelope.id) + payload;
   if (is_message) {
-    bytes += (envelope.mailbox == 0 ? 0 : 5) + (envelope.by_allowance ? kAllowanceField.size() : 0);
+    bytes += (envelope.mailbox == 0 ? 0 : 5) + (envelope.by_allowance ? kAllowanceField.size() : 0) +
+             (envelope.trace.has_value() ? BytesFieldBytes(BytesOf(*envelope.trace)) : 0);
   } else {
     bytes += VarintFieldBytes(static_cast<uint64_t>(envelope.signal_kind)) + VarintFieldBytes(is_link);
   }
@@ -149,10 +203,12 @@ std::string EncodeHot(const HotEnvelope& envelope, std::string memory) {
   std::string encoded = std::move(memory);
   encoded.clear();
   const auto head_bytes = static_cast<size_t>(writer.at() - head.data());
-  encoded.reserve(head_bytes + envelope.payload.size() + kAllowanceField.size());
+  encoded.reserve(head_bytes + envelope.payload.size() + kAllowanceField.size() +
+                  (envelope.trace.has_value() ? kTailBytesMax : 0));
   encoded.append(head.data(), head_bytes);
   encoded.append(envelope.payload.data(), envelope.payload.size());
   if (is_message && envelope.by_allowance) encoded.append(kAllowanceField.data(), kAllowanceField.size());
+  if (envelope.trace.has_value()) Append(*envelope.trace, encoded);
   return encoded;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 
 namespace understudy::internal {
@@ -21,6 +22,15 @@ struct WireAddress {
   uint64_t incarnation = 0;
   uint32_t cell = 0;
   uint64_t serial = 0;
+};
+
+// A proto::TraceContext.
+struct WireTrace {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  uint64_t span = 0;
+  uint32_t flags = 0;
+  uint32_t hops = 0;
 };
 
 // A proto::Message, or a proto::Signal without reason and status.
@@ -34,7 +44,8 @@ struct HotEnvelope {
   int32_t signal_kind = 0;  // of a signal
   bool is_link = false;     // of a signal
   absl::string_view payload;
-  bool by_allowance = false;  // of a message
+  bool by_allowance = false;        // of a message
+  absl::optional<WireTrace> trace;  // of a message
 };
 
 // Returns the bytes of a proto::Envelope with `envelope` in it, written into the memory of

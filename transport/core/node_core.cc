@@ -80,6 +80,7 @@ NodeCore::PeerCore* NodeCore::AddPeer(absl::string_view node, internal::PeerOrig
   config.new_key = options.new_key;
   config.times = options.times_for != nullptr ? options.times_for(node) : options.times;
   config.bounds = options.bounds;
+  if (options.has_traces) config.versions.features |= kFeatureTraces;
   config.seed = random_.Next();
   PeerCore* const core = NewCore();
   core->Occupy(std::move(config), ++last_tenancy_, grants_, origin);

@@ -56,6 +56,8 @@ struct NodeCoreOptions {
   // Whether a stream of that identity may speak for `node`; a further condition beside
   // StreamIdentity::MayBe. Null: there is none.
   std::function<bool(const StreamIdentity& identity, absl::string_view node)> may_claim;
+  // The system has traces (ActorSystemOptions::tracing): the node offers kFeatureTraces.
+  bool has_traces = false;
   SessionTimes times;  // valid
   // Returns the times of the session with `peer`; null: they are `times` for all peers.
   // Called with the lock of the table of peers held.

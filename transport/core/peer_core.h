@@ -358,6 +358,7 @@ class PeerCore {
   bool Reaches(NodePlace node) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
   absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  const TraceContext* TraceOf(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Appends a message that uses credit of kind `admission` to the session, or returns why not. `kept_bytes` are the
   // bytes that the session keeps for this message.
   absl::Status Append(const OutboundMessage& message, absl::string_view payload, Admission admission,

@@ -104,6 +104,12 @@ absl::Status PeerCore::NoteMailbox(const OutboundMessage& message) {
   return absl::OkStatus();
 }
 
+// The trace that travels with the message; null if the peer takes none.
+const TraceContext* PeerCore::TraceOf(const OutboundMessage& message) {
+  if (ABSL_PREDICT_TRUE(message.trace == nullptr)) return nullptr;
+  return (peer_->session.features() & kFeatureTraces) == 0 ? nullptr : &message.trace->context;
+}
+
 absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view payload, Admission admission,
                               size_t kept_bytes) {
   absl::Status known = NoteMailbox(message);
@@ -114,7 +120,7 @@ absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view 
   }
   absl::StatusOr<std::string> bytes =
       EncodeMessage(peer_->session.nodes(), message.from, message.to, message.mailbox, message.ask, payload, admission,
-                    std::exchange(peer_->spare_bytes, {}));
+                    std::exchange(peer_->spare_bytes, {}), TraceOf(message));
   if (!bytes.ok()) return bytes.status();
   OutboundEnvelope envelope{.bytes = *std::move(bytes),
                             .sender = message.from.is_null() ? ThreadSender() : message.from.life(),

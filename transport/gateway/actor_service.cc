@@ -28,6 +28,7 @@
 #include "understudy/actors/named.h"
 #include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_parts.h"
+#include "understudy/transport/gateway/call_trace.h"
 #include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/gateway/stream_call.h"
 
@@ -51,6 +52,8 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
     if (allowed.ok()) caller = CallerOf(host, service_.exported_, context);
     if (allowed.ok()) allowed = caller.status();
     if (allowed.ok()) {
+      trace_ = CallTrace::Begin(host, context, service_.exported_.service(), rpc.name);
+      const CallTrace::Scope scope(trace_.get());
       Ask(rpc, {.timeout = TimeoutOf(context, host.default_timeout), .caller = *std::move(caller)}, request);
     } else {
       End(std::move(allowed));
@@ -59,6 +62,7 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
   }
 
   void End(absl::StatusOr<std::string> reply) override {
+    if (trace_ != nullptr) trace_->End(reply.status().code());
     if (reply.ok()) {
       grpc::ByteBuffer buffer = ToBuffer(*std::move(reply));
       reply_->Swap(&buffer);
@@ -114,6 +118,7 @@ class ActorService::UnaryCall final : public grpc::ServerUnaryReactor, public Cl
   // Written by Begin before there is an outcome, read after it.
   bool is_admitted_ = false;
   size_t request_bytes_ = 0;
+  std::unique_ptr<CallTrace> trace_;  // null if the call belongs to no trace
   std::atomic<int> users_{3};
   absl::Mutex mu_;
   bool is_cancelled_ ABSL_GUARDED_BY(mu_) = false;

@@ -35,6 +35,7 @@
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/stream.h"
+#include "understudy/actors/trace.h"
 #include "understudy/transport/gateway/stream_relay.h"
 
 namespace understudy {
@@ -116,7 +117,7 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (
     // How the call ends if no relay is made.
     StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
     const MonotonicTime deadline = system.clock().Now() + asked.timeout;
-    RelayCaller caller{.table = &system.core().callers(), .caller = std::move(asked.caller)};
+    RelayCaller caller{.table = &system.core().callers(), .caller = std::move(asked.caller), .trace = CurrentTrace()};
     return system.SpawnMade({},
                             [from = (R(asked.to).*channel)(), request = *std::move(request), deadline,
                              caller = std::move(caller), end = std::move(end)]() mutable -> std::unique_ptr<Actor> {

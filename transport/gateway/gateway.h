@@ -29,9 +29,11 @@
 // ExportedService::ForClients says which may call what. On loopback without TLS every process of the machine may call.
 // Callers: an actor whose service is exported WithCaller may ask who calls (Context::Caller): the client's certificate,
 // its deadline, and the metadata under the keys that the export names.
-// Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads of its own for the
-// gateway; they parse requests, and neither wait for actors nor run handlers.
-// Lifetime: the gateway must be destroyed before its system, and before the node of GatewayOptions::node.
+// Traces: a client's `traceparent` is continued in the system's traces (actors/trace.h), if the client has sampled it
+// and within TracingOptions::foreign_per_second; other calls are sampled as the system's options say. Each traced call
+// has a span of its own. Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads
+// of its own for the gateway; they parse requests, and neither wait for actors nor run handlers. Lifetime: the gateway
+// must be destroyed before its system, and before the node of GatewayOptions::node.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 

@@ -22,6 +22,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_parts.h"
+#include "understudy/transport/gateway/call_trace.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/rpc_status.h"
 
@@ -41,6 +42,8 @@ void StreamCall::Begin(const ExportedService& exported, const ExportedRpc& rpc,
   }
   if (allowed.ok()) {
     const absl::Duration timeout = TimeoutOf(context, absl::InfiniteDuration());
+    trace_ = CallTrace::Begin(host_, context, exported.service(), rpc.name);
+    const CallTrace::Scope scope(trace_.get());
     StartRelay(exported, rpc, {.timeout = timeout, .caller = *std::move(caller)}, request);
   } else {
     End(std::move(allowed));
@@ -75,6 +78,7 @@ void StreamCall::Write(std::string item, const Channel<Written>& written) {
 }
 
 void StreamCall::End(absl::Status status) {
+  if (trace_ != nullptr) trace_->End(status.code());
   {
     absl::MutexLock lock(&mu_);
     end_ = std::move(status);

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -24,6 +25,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/pid.h"
+#include "understudy/transport/gateway/call_trace.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/service_host.h"
 #include "understudy/transport/gateway/stream_relay.h"
@@ -59,6 +61,7 @@ class StreamCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   // Written by Begin before there is an outcome, read after it.
   bool is_admitted_ = false;
   size_t request_bytes_ = 0;
+  std::unique_ptr<CallTrace> trace_;  // null if the call belongs to no trace
   std::atomic<int> users_{3};
 
   absl::Mutex mu_;

@@ -22,9 +22,11 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system/caller_table.h"
+#include "understudy/actors/internal/turn/actor_tracing.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/stream.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy::internal {
 
@@ -70,6 +72,7 @@ class StreamEnd {
 struct RelayCaller {
   CallerTable* table = nullptr;
   std::shared_ptr<const Caller> caller;
+  absl::optional<TraceContext> trace;  // of the call, if it belongs to one
 };
 
 template <class Request, class Item>
@@ -91,6 +94,7 @@ class StreamRelay final : public Actor {
   StartResult Start() override { return Relay(); }
 
   Task<> Relay() {
+    ContinueTrace(context(), caller_.trace);
     CallerEntry entry;
     if (caller_.caller != nullptr) {
       entry = CallerEntry(*caller_.table, context().Self(), std::move(caller_.caller));

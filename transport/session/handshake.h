@@ -31,6 +31,10 @@ inline constexpr uint64_t kFeatureStreams = 2;
 // signals are kUploadItem and the three that follow it.
 inline constexpr uint64_t kFeatureUploads = 4;
 
+// Another bit: the node has traces (actors/trace.h), and takes Message.trace. Not among the default features, because a
+// node without traces offers it not.
+inline constexpr uint64_t kFeatureTraces = 4;
+
 // The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;

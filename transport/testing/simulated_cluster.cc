@@ -78,6 +78,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   node.system = std::make_unique<TestSystem>(executor_, *node.executor, random_.Next() >> 1, std::string(name));
   if (options_.traces == Options::Traces::kAll) node.system->StartTrace(&trace_);
   TestSystem* system = node.system.get();
+  if (options_.tracing) system->core().SetTracing(options_.tracing(name));
 
   NodeCoreOptions options;
   options.node = std::string(name);
@@ -94,6 +95,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   options.run_at = [executor = node.executor](MonotonicTime time, absl::AnyInvocable<void()> callback) {
     executor->RunAt(time, std::move(callback));
   };
+  options.has_traces = system->has_traces();
   options.seed = random_.Next();
   options.new_key = [random = std::make_shared<Random>(options.seed)] {
     std::string key(kSessionKeyBytes, '\0');

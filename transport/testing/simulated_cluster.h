@@ -31,6 +31,7 @@
 #include "understudy/actors/random.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/trace.h"
 #include "understudy/transport/children/node_spawner.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/grants.h"
@@ -68,6 +69,8 @@ class SimulatedCluster {
     std::function<void(absl::string_view node, TestSystem& system)> on_start;
     // Called with every PeerEvent of every node's core, which peer_events() records too; may be null.
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
+    // ActorSystemOptions::tracing of the node; null: no node has traces.
+    std::function<TracingOptions(absl::string_view node)> tracing;
     // NodeCoreOptions::watch of every node; may be null.
     internal::PeerWatch* watch = nullptr;
     // Whether trace() records every step, or nothing, which is faster.
