@@ -1,6 +1,7 @@
 #include "understudy/transport/grants.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,30 @@ absl::string_view OperationName(Operation operation) {
   return "?";
 }
 
+absl::string_view OpsActionName(OpsAction action) {
+  switch (action) {
+    case OpsAction::kStop:
+      return "stop";
+    case OpsAction::kKill:
+      return "kill";
+    case OpsAction::kRestart:
+      return "restart";
+    case OpsAction::kDrain:
+      return "drain";
+    case OpsAction::kLogLevel:
+      return "log level";
+    case OpsAction::kSuspend:
+      return "suspend";
+    case OpsAction::kTrace:
+      return "trace";
+    case OpsAction::kTraceContents:
+      return "trace contents";
+    case OpsAction::kRead:
+      return "read";
+  }
+  return "?";
+}
+
 absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
   if (table.entries.size() > limits::kPeersMax) {
     return absl::InvalidArgumentError(
@@ -65,6 +90,7 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
   }
   Grants grants;
   grants.insecure_loopback_grants_ = table.insecure_loopback_grants;
+  grants.insecure_loopback_ops_ = table.insecure_loopback_ops;
   grants.siblings_.insert(table.siblings.begin(), table.siblings.end());
   for (const GrantEntry& entry : table.entries) {
     if (absl::Status valid = ValidateNodeName(entry.node); !valid.ok()) {
@@ -85,6 +111,12 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
       if (number >= 0 && number <= static_cast<int>(Operation::kStart)) continue;
       return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': ", number,
                                                      " is not an Operation: expected kExit, kLink, kKill or kStart"));
+    }
+    for (const OpsAction action : entry.ops) {
+      const int number = static_cast<int>(action);
+      if (number >= 0 && number <= static_cast<int>(OpsAction::kRead)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': ", number,
+                                                     " is not an OpsAction: expected kRead, kStop or another one"));
     }
     for (const std::string& pattern : entry.publish) {
       if (!pattern.empty() && pattern.size() <= limits::kNameBytesMax) continue;
@@ -123,6 +155,18 @@ bool Grants::Allows(const StreamIdentity& identity, absl::string_view node, Oper
       return (is_publishing && IsBelowOwnName(node, name)) || insecure_loopback_grants_;
   }
   return false;
+}
+
+std::set<OpsAction> Grants::OpsOf(const StreamIdentity& identity) const {
+  if (identity.proof == StreamIdentity::Proof::kNone) return insecure_loopback_ops_;
+  std::set<OpsAction> all;
+  if (identity.proof != StreamIdentity::Proof::kCertificate) return all;
+  for (const std::string& name : identity.names) {
+    if (const auto found = entries_.find(name); found != entries_.end()) {
+      all.insert(found->second.ops.begin(), found->second.ops.end());
+    }
+  }
+  return all;
 }
 
 bool Grants::EntryAllows(absl::string_view node, Operation operation, absl::string_view name) const {

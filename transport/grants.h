@@ -48,14 +48,33 @@ enum class Operation {
 // "publish", "exit", …
 absl::string_view OperationName(Operation operation);
 
+// What an operator may do through the node's operator's service (ops/ops.h).
+enum class OpsAction {
+  kStop,           // requests an actor to stop
+  kKill,           // kills an actor
+  kRestart,        // ends and starts again a child of a supervisor, without counting it as a restart
+  kDrain,          // Node::RequestStop: RunTree and RunUntilSignal drain the node and return
+  kLogLevel,       // ActorSystem::SetLogLevel
+  kSuspend,        // keeps an actor's mailboxes closed for some time (ActorSystem::Suspend), and ends that
+  kTrace,          // sees mailbox, type, size, sender and time of the messages of one actor
+  kTraceContents,  // with kTrace: sees the messages themselves, which may be secret. No default has it.
+  kRead,           // sees all that is not the contents of messages: actors, names, peers, events
+};
+
+// "stop", "kill", …
+absl::string_view OpsActionName(OpsAction action);
+
 // What one peer is granted in addition to the defaults.
 struct GrantEntry {
+  // The name of a node; for `ops`, the DNS name of an operator's certificate.
   std::string node;
   // Names that the peer may publish. A name that ends in '/' stands for every name
   // below it, and "*" for every name.
   std::vector<std::string> publish;
   // Without kPublish, which Make refuses here: `publish` says which names.
   std::set<Operation> operations;
+  // What the holder of a certificate with this name may do through the operator's service over TCP.
+  std::set<OpsAction> ops;
 };
 
 struct GrantTable {
@@ -67,6 +86,9 @@ struct GrantTable {
   // If true, every peer without a certificate is granted everything. A node that listens
   // on loopback TCP then trusts every process of the machine.
   bool insecure_loopback_grants = false;
+  // What everybody may do through an operator's service that listens on loopback TCP without TLS: every process of the
+  // machine then may.
+  std::set<OpsAction> insecure_loopback_ops;
 };
 
 class Grants {
@@ -74,8 +96,8 @@ class Grants {
   // The defaults alone.
   Grants() = default;
   // InvalidArgument names the invalid entry: its node's name is malformed or occurs
-  // twice; its operations have kPublish or a number that is no Operation; or it has a
-  // malformed name to publish, or too many of these.
+  // twice; its operations have kPublish or a number that is no Operation; its ops have
+  // a number that is no OpsAction; or it has a malformed name to publish, or too many of these.
   [[nodiscard]] static absl::StatusOr<Grants> Make(const GrantTable& table);
 
   // True if `name` is reserved (it begins with `understudy/`) and `node` is not the node
@@ -88,12 +110,17 @@ class Grants {
   bool Allows(const StreamIdentity& identity, absl::string_view node, Operation operation,
               absl::string_view name = "") const;
 
+  // What a client of the operator's service over TCP may do that has proved `identity`: all that the entries of the
+  // names of its certificate have, or GrantTable::insecure_loopback_ops if it has proved nothing.
+  std::set<OpsAction> OpsOf(const StreamIdentity& identity) const;
+
  private:
   bool EntryAllows(absl::string_view node, Operation operation, absl::string_view name) const;
 
   std::map<std::string, GrantEntry, std::less<>> entries_;
   std::set<std::string, std::less<>> siblings_;
   bool insecure_loopback_grants_ = false;
+  std::set<OpsAction> insecure_loopback_ops_;
 };
 
 }  // namespace understudy

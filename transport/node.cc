@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,7 +87,10 @@ class Node::Parts {
   const std::string& name() const { return system_.name(); }
   const std::string& address() const { return address_; }
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
-  absl::Status SetGrants(std::vector<GrantEntry> entries);
+  absl::Status SetGrants(std::vector<GrantEntry> entries) {
+    return grants_.SetEntries(std::move(entries), [this](Grants grants) { core_->SetGrants(std::move(grants)); });
+  }
+  const internal::NodeGrants& grants() const { return grants_; }
   std::vector<PeerStatus> Peers() const { return core_->Peers(); }
   NodeCounters counters() {
     NodeCounters counters = core_->counters();
@@ -159,7 +163,7 @@ class Node::Parts {
   std::unique_ptr<internal::ParentWatch> parent_watch_;
 
   internal::NodeDrain drain_;
-  internal::NodeGrants grants_{options_.insecure_loopback_grants};
+  internal::NodeGrants grants_{options_.insecure_loopback_grants, options_.insecure_loopback_ops};
   absl::Mutex peers_mu_;
   uint64_t peer_events_ ABSL_GUARDED_BY(peers_mu_) = 0;
 };
@@ -307,10 +311,6 @@ void Node::Parts::JoinParent() {
 absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view address) {
   if (absl::Status allowed = internal::CheckDialling(options_.credentials, address); !allowed.ok()) return allowed;
   return core_->SetPeer(node, address);
-}
-
-absl::Status Node::Parts::SetGrants(std::vector<GrantEntry> entries) {
-  return grants_.SetEntries(std::move(entries), [this](Grants grants) { core_->SetGrants(std::move(grants)); });
 }
 
 FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
@@ -478,6 +478,7 @@ const std::string& Node::name() const { return parts_->name(); }
 const std::string& Node::address() const { return parts_->address(); }
 absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { return parts_->AddPeer(node, address); }
 absl::Status Node::SetGrants(std::vector<GrantEntry> grants) { return parts_->SetGrants(std::move(grants)); }
+std::set<OpsAction> Node::OpsGrants(const StreamIdentity& who) const { return parts_->grants().OpsOf(who); }
 std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
 NodeCounters Node::counters() const { return parts_->counters(); }
 absl::Duration Node::heartbeats_overdue() const { return parts_->heartbeats_overdue(); }

@@ -31,6 +31,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,9 @@ struct NodeOptions {
   // If true, every peer without a certificate may do all of that. On loopback without
   // TLS a peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
+  // What every process of the machine may do through an Ops of this node that listens on
+  // loopback TCP without TLS (ops/ops.h); nothing by default.
+  std::set<OpsAction> insecure_loopback_ops;
   SessionTimes times;  // Start returns InvalidArgument if Validate() does
   // The time that the actors have to stop when the node is destroyed or
   // RunUntilSignal drains it: 0 to limits::kDrainWithinMax.
@@ -146,6 +150,9 @@ class Node {
   // Replaces NodeOptions::grants. InvalidArgument names the invalid entry; the earlier
   // grants then remain in force.
   [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);
+
+  // What the present grants let a client of the operator's service do over TCP (Grants::OpsOf).
+  std::set<OpsAction> OpsGrants(const StreamIdentity& identity) const;
 
   // Says that this node has started: state() is kReady, and a parent hears it, so that its
   // supervisor starts the next child. RunTree calls it when the tree has started,

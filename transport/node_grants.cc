@@ -1,5 +1,6 @@
 #include "understudy/transport/node_grants.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/transport/grants.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::internal {
 
@@ -16,22 +18,31 @@ absl::Status NodeGrants::SetEntries(std::vector<GrantEntry> entries, Install ins
   absl::MutexLock lock(&mu_);
   GrantTable table = table_;
   table.entries = std::move(entries);
-  absl::StatusOr<Grants> grants = Grants::Make(table);
+  const absl::StatusOr<Grants> grants = Grants::Make(table);
   if (!grants.ok()) return grants.status();
   table_ = std::move(table);
-  install(*std::move(grants));
+  InstallTable(install);
   return absl::OkStatus();
+}
+
+void NodeGrants::InstallTable(Install install) {
+  present_ = *Grants::Make(table_);  // accepted before; the names of siblings are not checked
+  install(present_);
+}
+
+std::set<OpsAction> NodeGrants::OpsOf(const StreamIdentity& identity) const {
+  absl::MutexLock lock(&mu_);
+  return present_.OpsOf(identity);
 }
 
 void NodeGrants::AddSibling(absl::string_view node, Install install) {
   absl::MutexLock lock(&mu_);
-  // Make cannot fail: it accepted the entries before, and it does not check the names of siblings.
-  if (table_.siblings.emplace(node).second) install(*Grants::Make(table_));
+  if (table_.siblings.emplace(node).second) InstallTable(install);
 }
 
 void NodeGrants::RemoveSibling(absl::string_view node, Install install) {
   absl::MutexLock lock(&mu_);
-  if (table_.siblings.erase(std::string(node)) > 0) install(*Grants::Make(table_));
+  if (table_.siblings.erase(std::string(node)) > 0) InstallTable(install);
 }
 
 }  // namespace understudy::internal

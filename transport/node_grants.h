@@ -11,6 +11,8 @@
 #ifndef UNDERSTUDY_TRANSPORT_NODE_GRANTS_H_
 #define UNDERSTUDY_TRANSPORT_NODE_GRANTS_H_
 
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -19,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/transport/grants.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::internal {
 
@@ -26,17 +29,27 @@ class NodeGrants {
  public:
   using Install = absl::FunctionRef<void(Grants)>;
 
-  explicit NodeGrants(bool insecure_loopback_grants) { table_.insecure_loopback_grants = insecure_loopback_grants; }
+  // SetEntries comes before all else.
+  NodeGrants(bool insecure_loopback_grants, std::set<OpsAction> insecure_loopback_ops) {
+    table_.insecure_loopback_grants = insecure_loopback_grants;
+    table_.insecure_loopback_ops = std::move(insecure_loopback_ops);
+  }
 
   // Replaces the entries. Returns the error of Grants::Make; the entries are then
   // unchanged.
   absl::Status SetEntries(std::vector<GrantEntry> entries, Install install);
   void AddSibling(absl::string_view node, Install install);
   void RemoveSibling(absl::string_view node, Install install);
+  // What Grants::OpsOf of the present grants says.
+  std::set<OpsAction> OpsOf(const StreamIdentity& identity) const;
 
  private:
-  absl::Mutex mu_;
+  // Has the table's grants hold from now on.
+  void InstallTable(Install install) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable absl::Mutex mu_;
   GrantTable table_ ABSL_GUARDED_BY(mu_);  // Grants::Make accepts it
+  Grants present_ ABSL_GUARDED_BY(mu_);    // what it made of table_
 };
 
 }  // namespace understudy::internal

@@ -1,7 +1,11 @@
 #include "understudy/transport/ops/ops.h"
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,21 +19,28 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/dead_letter.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/message_trace.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervision_watch.h"
 #include "understudy/transport/credentials.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/node.h"
 #include "understudy/transport/ops/kept_entries.h"
 #include "understudy/transport/ops/ops_actions.h"
+#include "understudy/transport/ops/ops_caller.h"
+#include "understudy/transport/ops/ops_contents.h"
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
 #include "understudy/transport/ops/ops_server.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {
 
 using internal::KeptEntries;
+using internal::OpsCaller;
 using internal::OpsFeed;
 using internal::OpsMethods;
 using internal::ShownText;
@@ -62,42 +73,80 @@ proto::EventEntry ToEntry(const SupervisionEvent& event) {
   return entry;
 }
 
+proto::TraceEntry ToEntry(const TracedMessage& message) {
+  proto::TraceEntry entry;
+  entry.set_number(message.number);
+  entry.set_lost(message.lost);
+  entry.set_time_unix_nanos(absl::ToUnixNanos(message.time));
+  entry.set_mailbox(ShownText(message.mailbox));
+  entry.set_type(ShownText(message.type));
+  entry.set_bytes(static_cast<int64_t>(message.bytes));
+  entry.set_from(TextOf(message.from));
+  if (message.contents.has_value()) entry.set_contents(internal::ShownContents(message.type, *message.contents));
+  return entry;
+}
+
 template <class M>
 absl::StatusOr<std::string> Bytes(absl::StatusOr<M> answer) {
   if (!answer.ok()) return answer.status();
   return answer->SerializeAsString();
 }
 
-// A method that parses a Request, and serializes what `read` returns: a message or a StatusOr of one.
-template <class Request, class F>
-void AddUnary(OpsMethods& methods, const char* name, F read) {
-  methods.unary[absl::StrCat("/understudy.proto.Ops/", name)] =
-      [read](const std::string& bytes) -> absl::StatusOr<std::string> {
-    Request request;
-    if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("the request is not a message of ops.proto");
-    using Answer = std::invoke_result_t<F, const Request&>;
-    if constexpr (std::is_base_of_v<google::protobuf::MessageLite, Answer>) {
-      return read(request).SerializeAsString();
-    } else {
-      return Bytes(read(request));
-    }
-  };
+std::string PathOf(const char* method) { return absl::StrCat("/understudy.proto.Ops/", method); }
+
+template <class Request>
+absl::StatusOr<Request> Parse(const std::string& bytes) {
+  Request request;
+  if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("the request is not a message of ops.proto");
+  return request;
 }
 
+// What a reader of `kept` gets: what is kept, and then, unless `kept_only`, each new entry.
 template <class Entry>
-void AddStream(OpsMethods& methods, const char* name, const KeptEntries<Entry>& kept) {
-  methods.streams[absl::StrCat("/understudy.proto.Ops/", name)] =
-      [&kept](const std::string& bytes) -> absl::StatusOr<OpsFeed> {
-    proto::FollowRequest request;
-    if (!request.ParseFromString(bytes)) return absl::InvalidArgumentError("the request is not a FollowRequest");
-    return OpsFeed{.next = [&kept, last = uint64_t{0}]() mutable -> absl::optional<std::string> {
-                     const absl::optional<Entry> entry = kept.After(last);
-                     if (!entry.has_value()) return absl::nullopt;
-                     last = entry->number();
-                     return entry->SerializeAsString();
-                   },
-                   .ends = request.kept_only()};
-  };
+OpsFeed FeedOf(const KeptEntries<Entry>& kept, bool kept_only) {
+  return {.next = [&kept, last = uint64_t{0}]() mutable -> absl::optional<std::string> {
+            const absl::optional<Entry> entry = kept.After(last);
+            if (!entry.has_value()) return absl::nullopt;
+            last = entry->number();
+            return entry->SerializeAsString();
+          },
+          .ends = [kept_only] { return kept_only; }};
+}
+
+OpsFeed FeedOf(std::unique_ptr<MessageTrace> trace) {
+  const std::shared_ptr<MessageTrace> shared = std::move(trace);
+  return {.next = [shared]() -> absl::optional<std::string> {
+            const absl::optional<TracedMessage> message = shared->Next();
+            return message.has_value() ? absl::make_optional(ToEntry(*message).SerializeAsString()) : absl::nullopt;
+          },
+          // A message may be noted between a look for one and this one, and comes with the next.
+          .ends = [shared, was_over = false]() mutable { return std::exchange(was_over, shared->IsOver()); }};
+}
+
+// `feed`, which ends when its reader may not have it any more: grants change while it is read.
+OpsFeed While(std::function<bool()> may_read, OpsFeed feed) {
+  return {.next = [may_read, next = std::move(feed.next)]() -> absl::optional<std::string> {
+            return may_read() ? next() : absl::nullopt;
+          },
+          .ends = [may_read, ends = std::move(feed.ends)] { return !may_read() || ends(); }};
+}
+
+// Whether the service may listen there.
+absl::StatusOr<NodeAddress> CheckedAddress(const ActorSystem& system, const OpsOptions& options) {
+  absl::StatusOr<NodeAddress> address = NodeAddress::Parse(options.listen);
+  if (!address.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("OpsOptions::listen is '", options.listen, "': expected unix:/path/to/socket, or host:port"));
+  }
+  if (address->reach == NodeAddress::Reach::kUnixSocket) return address;
+  if (options.node == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("OpsOptions::listen is ", options.listen,
+                                                   ": expected OpsOptions::node too, whose grants say who may do what "
+                                                   "over TCP"));
+  }
+  if (absl::Status allowed = CheckAllowed(options.credentials, *address, "listen on"); !allowed.ok()) return allowed;
+  if (absl::Status good = options.credentials.CheckForNode(system.name()); !good.ok()) return good;
+  return address;
 }
 
 }  // namespace
@@ -107,7 +156,8 @@ class Ops::Parts {
   Parts(ActorSystem& system, OpsOptions options)
       : system_(system),
         node_(options.node),
-        actions_(system, options.node, std::move(options.actions)),
+        allowed_(std::move(options.actions)),
+        actions_(system, options.node),
         events_watch_(system.node(), [this](const SupervisionEvent& event) { events_.Add(ToEntry(event)); }) {
     dead_letters_id_ =
         system_.SubscribeDeadLetters([this](const DeadLetter& letter) { dead_letters_.Add(ToEntry(letter)); });
@@ -119,46 +169,106 @@ class Ops::Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  absl::Status Serve(const std::string& path) {
+  absl::Status Serve(const NodeAddress& address, const Credentials& credentials) {
     absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(
-        path, Methods(), [this](absl::string_view what) { system_.log().Write(LogSeverity::kWarning, what); });
+        {.address = address, .credentials = credentials, .uid = geteuid()}, Methods(),
+        [this](absl::string_view what) { system_.log().Write(LogSeverity::kWarning, what); });
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
   }
+  const NodeAddress& address() const { return server_->address(); }
 
  private:
-  OpsMethods Methods() {
-    OpsMethods methods;
-    AddUnary<proto::GetNodeRequest>(methods, "GetNode", [this](const auto&) {
+  OpsCaller CallerOf(const StreamIdentity& identity) const { return internal::CallerOf(identity, node_, allowed_); }
+
+  // A method that parses a Request, and serializes what `read` returns: a message or a StatusOr of one.
+  template <class Request, class F>
+  void AddRead(OpsMethods& methods, const char* name, F read) {
+    methods.unary[PathOf(name)] = [this, read](const StreamIdentity& identity,
+                                               const std::string& bytes) -> absl::StatusOr<std::string> {
+      const OpsCaller caller = CallerOf(identity);
+      if (absl::Status may = caller.CheckMayRead(); !may.ok()) return may;
+      const absl::StatusOr<Request> request = Parse<Request>(bytes);
+      if (!request.ok()) return request.status();
+      const auto answer = read(*request, caller);
+      if constexpr (std::is_base_of_v<google::protobuf::MessageLite, std::decay_t<decltype(answer)>>) {
+        return answer.SerializeAsString();
+      } else {
+        return Bytes(answer);
+      }
+    };
+  }
+  template <class Entry>
+  void AddStream(OpsMethods& methods, const char* name, const KeptEntries<Entry>& kept) {
+    methods.streams[PathOf(name)] = [this, &kept](const StreamIdentity& identity,
+                                                  const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+      if (absl::Status may = CallerOf(identity).CheckMayRead(); !may.ok()) return may;
+      const absl::StatusOr<proto::FollowRequest> request = Parse<proto::FollowRequest>(bytes);
+      if (!request.ok()) return request.status();
+      return While([this, identity] { return CallerOf(identity).May(OpsAction::kRead); },
+                   FeedOf(kept, request->kept_only()));
+    };
+  }
+
+  void AddReads(OpsMethods& methods) {
+    AddRead<proto::GetNodeRequest>(methods, "GetNode", [this](const auto&, const OpsCaller& caller) {
       proto::NodeDetails details = internal::ReadNode(system_, node_);
-      actions_.Describe(details);
+      internal::OpsActions::Describe(caller, details);
       return details;
     });
-    AddUnary<proto::ListPeersRequest>(methods, "ListPeers", [this](const auto&) { return internal::ReadPeers(node_); });
-    AddUnary<proto::ListActorsRequest>(methods, "ListActors",
-                                       [this](const auto& request) { return internal::ReadActors(system_, request); });
-    AddUnary<proto::TopActorsRequest>(
-        methods, "TopActors", [this](const auto& request) { return internal::ReadTopActors(system_, request); });
-    AddUnary<proto::GetActorRequest>(methods, "GetActor",
-                                     [this](const auto& request) { return internal::ReadActor(system_, request); });
-    AddUnary<proto::ListNamesRequest>(methods, "ListNames",
-                                      [this](const auto& request) { return internal::ReadNames(system_, request); });
-    AddUnary<proto::ListHandlerTimesRequest>(methods, "ListHandlerTimes", [this](const auto& request) {
+    AddRead<proto::ListPeersRequest>(methods, "ListPeers",
+                                     [this](const auto&, const auto&) { return internal::ReadPeers(node_); });
+    AddRead<proto::ListActorsRequest>(methods, "ListActors", [this](const auto& request, const auto&) {
+      return internal::ReadActors(system_, request);
+    });
+    AddRead<proto::TopActorsRequest>(methods, "TopActors", [this](const auto& request, const auto&) {
+      return internal::ReadTopActors(system_, request);
+    });
+    AddRead<proto::GetActorRequest>(methods, "GetActor", [this](const auto& request, const auto&) {
+      return internal::ReadActor(system_, request);
+    });
+    AddRead<proto::ListNamesRequest>(methods, "ListNames", [this](const auto& request, const auto&) {
+      return internal::ReadNames(system_, request);
+    });
+    AddRead<proto::ListHandlerTimesRequest>(methods, "ListHandlerTimes", [this](const auto& request, const auto&) {
       return internal::ReadHandlerTimes(system_, request);
     });
-    AddUnary<proto::ListWorkersRequest>(methods, "ListWorkers",
-                                        [this](const auto&) { return internal::ReadWorkers(system_); });
-    AddUnary<proto::GetTreeRequest>(
-        methods, "GetTree", [this](const auto&) { return internal::ReadTree(system_, limits::kTreeAnswersWithin); });
-    AddUnary<proto::ActRequest>(methods, "Act", [this](const auto& request) { return actions_.Act(request); });
+    AddRead<proto::ListWorkersRequest>(methods, "ListWorkers",
+                                       [this](const auto&, const auto&) { return internal::ReadWorkers(system_); });
+    AddRead<proto::GetTreeRequest>(methods, "GetTree", [this](const auto&, const auto&) {
+      return internal::ReadTree(system_, limits::kTreeAnswersWithin);
+    });
+  }
+  OpsMethods Methods() {
+    OpsMethods methods;
+    AddReads(methods);
     AddStream(methods, "FollowDeadLetters", dead_letters_);
     AddStream(methods, "FollowEvents", events_);
+    methods.unary[PathOf("Act")] = [this](const StreamIdentity& identity,
+                                          const std::string& bytes) -> absl::StatusOr<std::string> {
+      const absl::StatusOr<proto::ActRequest> request = Parse<proto::ActRequest>(bytes);
+      if (!request.ok()) return request.status();
+      return Bytes(actions_.Act(CallerOf(identity), *request));
+    };
+    methods.streams[PathOf("TraceMessages")] = [this](const StreamIdentity& identity,
+                                                      const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+      const absl::StatusOr<proto::TraceRequest> request = Parse<proto::TraceRequest>(bytes);
+      if (!request.ok()) return request.status();
+      absl::StatusOr<std::unique_ptr<MessageTrace>> trace = actions_.Trace(CallerOf(identity), *request);
+      if (!trace.ok()) return trace.status();
+      const auto may_trace = [this, identity, shows_contents = request->contents()] {
+        const OpsCaller caller = CallerOf(identity);
+        return caller.May(OpsAction::kTrace) && (!shows_contents || caller.May(OpsAction::kTraceContents));
+      };
+      return While(may_trace, FeedOf(*std::move(trace)));
+    };
     return methods;
   }
 
   ActorSystem& system_;
   Node* const node_;
+  const std::set<OpsAction> allowed_;  // on a Unix socket
   internal::OpsActions actions_;
   KeptEntries<proto::DeadLetterEntry> dead_letters_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
   KeptEntries<proto::EventEntry> events_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
@@ -171,14 +281,14 @@ Ops::Ops(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Ops::~Ops() = default;
 
+std::string Ops::address() const { return parts_->address().ToString(); }
+
 absl::StatusOr<std::unique_ptr<Ops>> Ops::Start(ActorSystem& system, OpsOptions options) {
-  const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(options.listen);
-  if (!address.ok() || address->reach != NodeAddress::Reach::kUnixSocket) {
-    return absl::InvalidArgumentError(absl::StrCat("OpsOptions::listen is '", options.listen,
-                                                   "': expected the address of a Unix socket, unix:/path/to/socket"));
-  }
+  const absl::StatusOr<NodeAddress> address = CheckedAddress(system, options);
+  if (!address.ok()) return address.status();
+  const Credentials credentials = options.credentials;
   auto parts = std::make_unique<Parts>(system, std::move(options));
-  if (absl::Status served = parts->Serve(address->path); !served.ok()) return served;
+  if (absl::Status served = parts->Serve(*address, credentials); !served.ok()) return served;
   return std::unique_ptr<Ops>(new Ops(std::move(parts)));
 }
 

@@ -10,9 +10,12 @@
 // polls gRPC only while a client is connected. A read runs no turn of an actor and slows none (actors/inspection.h);
 // only GetTree asks supervisors. Dead letters and supervision events are kept from the start on, the last
 // ops_limits.h::kKeptEntriesMax of each; a reader that is slow loses the oldest and is told how many.
-// Security: the Unix socket has mode 0600, and only processes of this user may connect. They may read everything that
-// the service tells, which is never the contents of a message, and act as OpsOptions::actions says. The system's log
-// gets a line before each action, and one for each refused action.
+// Security: a Unix socket has mode 0600, and only processes of this user may connect. They may read everything that
+// the service tells, and act as OpsOptions::actions says. TCP has mutual TLS: a client may do what the node's grants
+// say for a name of its certificate (GrantEntry::ops), and nothing without an entry. On loopback TCP without TLS it may
+// do what NodeOptions::insecure_loopback_ops says, which is nothing by default. The contents of messages are shown by a
+// trace only, with kTraceContents, and without the fields that options.proto calls redacted. The system's log gets a
+// line before each action, and one for each refused action.
 // Threads: any. Lifetime: this object must be destroyed before the node and before the system.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_H_
@@ -23,33 +26,34 @@
 
 #include "absl/status/statusor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
 
-enum class OpsAction {
-  kStop,      // requests an actor to stop
-  kKill,      // kills an actor
-  kRestart,   // ends and starts again a child of a supervisor, without counting it as a restart
-  kDrain,     // Node::RequestStop: RunTree and RunUntilSignal drain the node and return
-  kLogLevel,  // ActorSystem::SetLogLevel
-};
-
 struct OpsOptions {
-  // "unix:/path/to/socket". A socket file on which no process listens any more is replaced.
+  // "unix:/path/to/socket", or "127.0.0.1:7001" with `node` and, beyond loopback, with TLS. A socket file on which no
+  // process listens any more is replaced.
   std::string listen;
   // The node of the system, if it has one; without it the service knows no peers and cannot drain.
   Node* node = nullptr;
-  // The actions that clients may ask for. They may always read.
-  std::set<OpsAction> actions = {OpsAction::kStop, OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain,
-                                 OpsAction::kLogLevel};
+  // For TCP: the node's own files will do. The certificate's DNS name is what clients expect.
+  Credentials credentials;
+  // What clients on a Unix socket may do besides kRead. kTraceContents has to be added by who wants it.
+  std::set<OpsAction> actions = {OpsAction::kStop,    OpsAction::kKill,  OpsAction::kRestart, OpsAction::kDrain,
+                                 OpsAction::kSuspend, OpsAction::kTrace, OpsAction::kLogLevel};
 };
 
 class Ops {
  public:
-  // InvalidArgument: `listen` is not an address of a Unix socket. AlreadyExists, PermissionDenied, FailedPrecondition:
-  // the socket cannot be made.
+  // InvalidArgument: `listen` is not an address, or is TCP and there is no node; or a file of `credentials` is not
+  // good. FailedPrecondition: the address needs TLS. AlreadyExists, PermissionDenied, Unavailable: the socket cannot be
+  // made.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Ops>> Start(ActorSystem& system, OpsOptions options);
+
+  // The address at which it listens, with the actual port.
+  std::string address() const;
 
   // Ends the calls of clients and removes the socket file.
   ~Ops();

@@ -1,23 +1,26 @@
 #include "understudy/transport/ops/ops_actions.h"
 
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/inspection.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/message_trace.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/ops/ops_caller.h"
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
 
@@ -36,6 +39,9 @@ absl::optional<OpsAction> ActionOf(proto::Action action) {
       return OpsAction::kDrain;
     case proto::LOG_LEVEL:
       return OpsAction::kLogLevel;
+    case proto::SUSPEND:
+    case proto::RESUME:
+      return OpsAction::kSuspend;
     default:
       return absl::nullopt;
   }
@@ -53,11 +59,19 @@ proto::Action ActionValue(OpsAction action) {
       return proto::DRAIN;
     case OpsAction::kLogLevel:
       return proto::LOG_LEVEL;
+    case OpsAction::kSuspend:
+      return proto::SUSPEND;
+    case OpsAction::kTrace:
+      return proto::TRACE;
+    case OpsAction::kTraceContents:
+      return proto::TRACE_CONTENTS;
+    case OpsAction::kRead:
+      break;
   }
   return proto::ACTION_NONE;
 }
 
-// "stop <house.7.42>", "restart child 'lot-1' of house", "drain the node".
+// "stop <house.7.42>", "restart child 'lot-1' of house", "drain the node", "suspend house for 30s".
 std::string TextOf(const proto::ActRequest& request) {
   const std::string actor = ShownText(request.actor());
   switch (request.action()) {
@@ -71,6 +85,10 @@ std::string TextOf(const proto::ActRequest& request) {
       return "drain the node";
     case proto::LOG_LEVEL:
       return absl::StrCat("set the log level to ", ShownText(request.log_level()));
+    case proto::SUSPEND:
+      return absl::StrCat("suspend ", actor, " for ", absl::FormatDuration(absl::Nanoseconds(request.time_nanos())));
+    case proto::RESUME:
+      return absl::StrCat("resume ", actor);
     default:
       return "do nothing";
   }
@@ -99,33 +117,63 @@ class FirstAnswer {
 }  // namespace
 
 // Writes a line of which each counts.
-void OpsActions::Audit(absl::string_view line) {
+void OpsActions::WriteAudit(absl::string_view line) {
   system_.log().Put({.severity = LogSeverity::kWarning, .text = line, .node = {}, .limit = LogLimit::kNone});
 }
 
-absl::StatusOr<proto::ActReply> OpsActions::Act(const proto::ActRequest& request) {
+absl::Status OpsActions::Audit(const OpsCaller& caller, const std::string& asked,
+                               const std::vector<OpsAction>& actions) {
+  const std::string who = absl::StrCat("ops: ", caller.name, " asks to ", asked);
+  for (const OpsAction action : actions) {
+    if (caller.May(action)) continue;
+    WriteAudit(absl::StrCat(who, ": refused, ", caller.where, " does not allow it"));
+    return absl::PermissionDeniedError(absl::StrCat("this node does not allow ", caller.name, " to ", asked, ": ",
+                                                    caller.where, " lacks ", OpsActionName(action)));
+  }
+  WriteAudit(who);
+  return absl::OkStatus();
+}
+
+absl::Status OpsActions::Failed(const std::string& asked, const absl::Status& why) {
+  const std::string text = WhyNot(why);
+  WriteAudit(absl::StrCat("ops: did not ", asked, ": ", text));
+  return absl::Status(why.code(), text);
+}
+
+absl::StatusOr<proto::ActReply> OpsActions::Act(const OpsCaller& caller, const proto::ActRequest& request) {
   const absl::optional<OpsAction> action = ActionOf(request.action());
   if (!action.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("unknown action ", static_cast<int>(request.action()),
-                                                   ": expected STOP, KILL, RESTART, DRAIN or LOG_LEVEL"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown action ", static_cast<int>(request.action()),
+                     ": expected STOP, KILL, RESTART, DRAIN, LOG_LEVEL, SUSPEND or RESUME"));
   }
   const std::string asked = TextOf(request);
-  const std::string who = absl::StrCat("ops: user ", geteuid(), " asks to ", asked);
-  if (!allowed_.contains(*action)) {
-    Audit(absl::StrCat(who, ": refused, OpsOptions::actions does not allow it"));
-    return absl::PermissionDeniedError(
-        absl::StrCat("this node does not allow its operator to ", asked, ": OpsOptions::actions lacks it"));
-  }
-  Audit(who);
+  if (absl::Status allowed = Audit(caller, asked, {*action}); !allowed.ok()) return allowed;
   absl::StatusOr<std::string> done = Carry(request, asked);
-  if (!done.ok()) {
-    const std::string why = WhyNot(done.status());
-    Audit(absl::StrCat("ops: did not ", asked, ": ", why));
-    return absl::Status(done.status().code(), why);
-  }
+  if (!done.ok()) return Failed(asked, done.status());
   proto::ActReply reply;
   reply.set_done(*std::move(done));
   return reply;
+}
+
+absl::StatusOr<std::unique_ptr<MessageTrace>> OpsActions::Trace(const OpsCaller& caller,
+                                                                const proto::TraceRequest& request) {
+  TraceOptions options;
+  if (request.messages_max() != 0) options.messages_max = request.messages_max();
+  if (request.time_nanos() != 0) options.time_max = absl::Nanoseconds(request.time_nanos());
+  if (request.every() != 0) options.every = request.every();
+  if (request.contents()) options.contents = TraceContents::kYes;
+  const std::string asked =
+      absl::StrCat("trace ", options.messages_max, " messages of ", ShownText(request.actor()), " for at most ",
+                   absl::FormatDuration(options.time_max), request.contents() ? " with their contents" : "");
+  std::vector<OpsAction> needed = {OpsAction::kTrace};
+  if (request.contents()) needed.push_back(OpsAction::kTraceContents);
+  if (absl::Status allowed = Audit(caller, asked, needed); !allowed.ok()) return allowed;
+  const absl::StatusOr<Pid> actor = FindActor(system_, request.actor());
+  if (!actor.ok()) return Failed(asked, actor.status());
+  absl::StatusOr<std::unique_ptr<MessageTrace>> trace = MessageTrace::Start(system_, *actor, options);
+  if (!trace.ok()) return Failed(asked, trace.status());
+  return trace;
 }
 
 absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, const std::string& asked) {
@@ -146,6 +194,19 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
       break;
     case proto::KILL:
       system_.Kill(*actor);
+      break;
+    case proto::SUSPEND: {
+      const absl::Duration time = absl::Nanoseconds(request.time_nanos());
+      if (time <= absl::ZeroDuration() || time > limits::kOpsSuspensionMax) {
+        return absl::InvalidArgumentError(absl::StrCat("cannot suspend for ", absl::FormatDuration(time),
+                                                       ": expected more than 0 and at most ",
+                                                       absl::FormatDuration(limits::kOpsSuspensionMax)));
+      }
+      system_.Suspend(*actor, time);
+      break;
+    }
+    case proto::RESUME:
+      system_.Resume(*actor);
       break;
     default:
       if (request.child().empty()) return absl::InvalidArgumentError("no child is named: expected the id of a child");
@@ -192,8 +253,11 @@ absl::Status OpsActions::RestartChild(Pid supervisor, const std::string& child) 
   return first->Get().value_or(absl::OkStatus());
 }
 
-void OpsActions::Describe(proto::NodeDetails& out) const {
-  for (const OpsAction action : allowed_) out.add_actions(ActionValue(action));
+void OpsActions::Describe(const OpsCaller& caller, proto::NodeDetails& out) {
+  for (const OpsAction action : caller.allowed) {
+    if (action != OpsAction::kRead) out.add_actions(ActionValue(action));
+    if (action == OpsAction::kSuspend) out.add_actions(proto::RESUME);
+  }
 }
 
 }  // namespace understudy::internal

@@ -18,6 +18,9 @@ inline constexpr size_t kOpsConnectionsMax = 16;
 // so that neither takes the place of another.
 inline constexpr absl::Duration kOpsHandshakeWithin = absl::Seconds(5);
 inline constexpr absl::Duration kOpsIdleMax = absl::Minutes(10);
+// How often a client over TCP that follows a stream is asked for a sign of life, and how long it may take: a machine
+// that is gone says nothing, and would keep its place.
+inline constexpr absl::Duration kOpsKeepaliveEvery = absl::Minutes(1);
 // Calls under way on one connection; further ones wait at the client.
 inline constexpr int kOpsCallsPerConnectionMax = 8;
 // A request has one name at most.
@@ -43,6 +46,13 @@ inline constexpr size_t kOpsTextBytesMax = 2000;
 inline constexpr size_t kOpsNamesPerActorMax = 100;
 // The time that the supervisor has for each half of a restart by an operator.
 inline constexpr absl::Duration kOpsRestartWithin = absl::Minutes(1);
+
+// The longest suspension of an actor by an operator, who may ask for it again: a forgotten one ends by itself before
+// its callers have long given up.
+inline constexpr absl::Duration kOpsSuspensionMax = absl::Minutes(10);
+
+// The contents of one message of a trace, as text.
+inline constexpr size_t kOpsContentsBytesMax = 1024;
 
 }  // namespace understudy::limits
 

@@ -83,6 +83,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
   out.set_state(StateValue(info.state));
   out.set_doing(ShownText(info.doing));
   out.set_doing_for_nanos(absl::ToInt64Nanoseconds(info.doing_for));
+  out.set_suspended_for_nanos(absl::ToInt64Nanoseconds(info.suspended_for));
   out.set_waiting(info.waiting);
   for (const std::string& name : info.names) {
     if (static_cast<size_t>(out.names_size()) == limits::kOpsNamesPerActorMax) break;

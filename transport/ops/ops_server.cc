@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -33,9 +34,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/grpc/grpc_credentials.h"
 #include "understudy/transport/ops/ops_limits.h"
+#include "understudy/transport/session/stream_identity.h"
+#include "understudy/transport/sockets/acceptor.h"
 #include "understudy/transport/sockets/unix_socket.h"
 
 namespace understudy::internal {
@@ -68,6 +74,8 @@ class Call {
     const OpsMethods& methods;
     grpc::AsyncGenericService& service;
     grpc::ServerCompletionQueue& queue;
+    const absl::optional<StreamIdentity> identity;  // of every caller; nullopt: the certificate says
+    const std::function<void(const std::string& peer)> on_call;
     std::set<Call*> calls;  // all Calls that exist
     bool is_stopping = false;
   };
@@ -85,7 +93,7 @@ class Call {
       is_writing_ = true;
       ++pending_;
       stream_.Write(ToBuffer(*entry), &written_);
-    } else if (feed_.ends) {
+    } else if (feed_.ends()) {
       Finish(grpc::Status::OK);
     }
   }
@@ -99,6 +107,10 @@ class Call {
     ++pending_;
     shared_.service.RequestCall(&context_, &stream_, &shared_.queue, &shared_.queue, &arrived_);
   }
+  StreamIdentity Caller() const {
+    return shared_.identity.has_value() ? *shared_.identity
+                                        : StreamIdentity::Certificate(CertificateNames(*context_.auth_context()));
+  }
   void Step(const Tag& tag, bool ok) {
     --pending_;
     (this->*tag.step)(ok);
@@ -107,6 +119,7 @@ class Call {
   void Arrived(bool ok) {
     if (!ok) return;  // the server ends; `done_` does not come
     ++pending_;       // done_
+    shared_.on_call(context_.peer());
     if (!shared_.is_stopping) AwaitNext(shared_);
     ++pending_;
     stream_.Read(&request_, &read_);
@@ -116,7 +129,7 @@ class Call {
     if (!ok) return Finish(grpc::Status(grpc::StatusCode::INTERNAL, "the request is missing"));
     const std::string request = ToString(request_);
     if (const auto unary = shared_.methods.unary.find(context_.method()); unary != shared_.methods.unary.end()) {
-      const absl::StatusOr<std::string> answer = unary->second(request);
+      const absl::StatusOr<std::string> answer = unary->second(Caller(), request);
       if (!answer.ok()) return Finish(ToGrpc(answer.status()));
       is_finishing_ = true;
       ++pending_;
@@ -127,7 +140,7 @@ class Call {
     if (opened == shared_.methods.streams.end()) {
       return Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()));
     }
-    absl::StatusOr<OpsFeed> feed = opened->second(request);
+    absl::StatusOr<OpsFeed> feed = opened->second(Caller(), request);
     if (!feed.ok()) return Finish(ToGrpc(feed.status()));
     feed_ = *std::move(feed);
     is_following_ = true;
@@ -173,24 +186,42 @@ class OpsServer::Loop {
  public:
   using Into = grpc::experimental::ExternalConnectionAcceptor;
 
-  Loop(std::string path, int listening, OpsMethods methods, std::function<void(absl::string_view)> warn)
-      : path_(std::move(path)), methods_(std::move(methods)), warn_(std::move(warn)), listening_(listening) {}
+  Loop(ListeningSocket socket, unsigned uid, OpsMethods methods, std::function<void(absl::string_view)> warn)
+      : address_(std::move(socket.address)),
+        uid_(uid),
+        methods_(std::move(methods)),
+        warn_(std::move(warn)),
+        listening_(socket.descriptor) {}
   ~Loop();
 
-  absl::Status Start();
+  absl::Status Start(const Credentials& credentials);
+  const NodeAddress& address() const { return address_; }
 
  private:
   void Run();
   // Accepts connections, and notices those that have ended. Waits for at most `wait_millis`; negative: for ever.
   void PollSockets(int wait_millis);
   void Accept();
+  void NoteCall(const std::string& peer);
+  // Closes the oldest connection that has made no call, so that silent ones do not keep an operator out. False if there
+  // is none. A Unix socket has none: whoever connects there is this user.
+  bool MakeRoom();
   void Warn(absl::string_view what);
+  struct Connection {
+    int watched = -1;    // a duplicate of the descriptor that gRPC has, to see when it ends
+    std::string peer;    // as gRPC prints it
+    bool calls = false;  // it has made a call, so its handshake is over
+  };
+
   bool PollsGrpc() const {
     // One Call always waits for the next one.
     return !connections_.empty() || calls_->calls.size() > 1 || Clock::Real().Now() < polls_until_;
   }
 
-  const std::string path_;
+  bool is_unix() const { return address_.reach == NodeAddress::Reach::kUnixSocket; }
+
+  const NodeAddress address_;
+  const unsigned uid_;
   const OpsMethods methods_;
   const std::function<void(absl::string_view)> warn_;
   const int listening_;
@@ -204,15 +235,18 @@ class OpsServer::Loop {
 
   // The thread's.
   std::unique_ptr<Call::Shared> calls_;
-  std::vector<int> connections_;  // duplicates of the descriptors that gRPC has, to see when they end
+  std::vector<Connection> connections_;  // the oldest first
   MonotonicTime polls_until_;
   MonotonicTime warns_from_;
 };
 
-absl::Status OpsServer::Loop::Start() {
-  if (chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat("cannot set the mode of unix:", path_, ": errno ", errno));
+absl::Status OpsServer::Loop::Start(const Credentials& credentials) {
+  if (is_unix() && chmod(address_.path.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot set the mode of unix:", address_.path, ": errno ", errno));
   }
+  const bool is_tls = !is_unix() && credentials.tls.has_value();
+  absl::optional<StreamIdentity> identity;
+  if (!is_tls) identity = is_unix() ? StreamIdentity::SameUser() : StreamIdentity::Unproved();
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) return absl::ResourceExhaustedError(absl::StrCat("eventfd: errno ", errno));
   grpc::ServerBuilder builder;
@@ -223,12 +257,20 @@ absl::Status OpsServer::Loop::Start() {
                              static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsHandshakeWithin)));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                              static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsIdleMax)));
+  if (!is_unix()) {
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                               static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsKeepaliveEvery)));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                               static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsKeepaliveEvery)));
+  }
   queue_ = builder.AddCompletionQueue();
   into_ = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      is_tls ? TlsCertificates(*credentials.tls).ForServer() : grpc::InsecureServerCredentials());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
-  calls_ = std::make_unique<Call::Shared>(Call::Shared{methods_, service_, *queue_, {}});
+  calls_ = std::make_unique<Call::Shared>(Call::Shared{
+      methods_, service_, *queue_, std::move(identity), [this](const std::string& peer) { NoteCall(peer); }, {}});
   Call::AwaitNext(*calls_);
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
@@ -259,15 +301,17 @@ void OpsServer::Loop::Run() {
 
 void OpsServer::Loop::PollSockets(int wait_millis) {
   std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0}};
-  for (const int connection : connections_) polled.push_back({.fd = connection, .events = POLLRDHUP, .revents = 0});
+  for (const Connection& connection : connections_) {
+    polled.push_back({.fd = connection.watched, .events = POLLRDHUP, .revents = 0});
+  }
   polled.push_back({.fd = listening_, .events = POLLIN, .revents = 0});
   if (poll(polled.data(), polled.size(), wait_millis) <= 0) return;
-  const std::vector<int> connections = std::exchange(connections_, {});
+  std::vector<Connection> connections = std::exchange(connections_, {});
   for (size_t i = 0; i < connections.size(); ++i) {
     if (polled[i + 1].revents == 0) {
-      connections_.push_back(connections[i]);
+      connections_.push_back(std::move(connections[i]));
     } else {
-      close(connections[i]);
+      close(connections[i].watched);
       polls_until_ = Clock::Real().Now() + limits::kOpsLingers;
     }
   }
@@ -282,8 +326,8 @@ void OpsServer::Loop::Accept() {
     if (errno == EMFILE || errno == ENFILE) (void)poll(&wake, 1, kStarvedPauseMillis);
     return;
   }
-  absl::Status taken = CheckPeerUid(accepted, geteuid());
-  if (taken.ok() && connections_.size() >= limits::kOpsConnectionsMax) {
+  absl::Status taken = is_unix() ? CheckPeerUid(accepted, uid_) : absl::OkStatus();
+  if (taken.ok() && connections_.size() >= limits::kOpsConnectionsMax && !MakeRoom()) {
     taken = absl::ResourceExhaustedError(absl::StrCat("there are ", connections_.size(), " already"));
   }
   const int watched = taken.ok() ? fcntl(accepted, F_DUPFD_CLOEXEC, 0) : -1;
@@ -292,10 +336,25 @@ void OpsServer::Loop::Accept() {
     close(accepted);
     return Warn(absl::StrCat("ops: refused a connection: ", taken.message()));
   }
-  connections_.push_back(watched);
+  connections_.push_back({.watched = watched, .peer = PeerOf(accepted)});
   Into::NewConnectionParameters connection;
   connection.fd = accepted;
   into_->HandleNewConnection(&connection);
+}
+
+void OpsServer::Loop::NoteCall(const std::string& peer) {
+  const std::string key = KeyOfPeer(peer);
+  for (Connection& connection : connections_) connection.calls = connection.calls || connection.peer == key;
+}
+
+bool OpsServer::Loop::MakeRoom() {
+  const auto silent = std::find_if(connections_.begin(), connections_.end(),
+                                   [](const Connection& connection) { return !connection.calls; });
+  if (is_unix() || silent == connections_.end()) return false;
+  shutdown(silent->watched, SHUT_RDWR);
+  close(silent->watched);
+  connections_.erase(silent);
+  return true;
 }
 
 void OpsServer::Loop::Warn(absl::string_view what) {
@@ -312,22 +371,24 @@ OpsServer::Loop::~Loop() {
     server_->Shutdown(std::chrono::system_clock::now());  // cancels all calls
     thread_.join();
   }
-  for (const int connection : connections_) close(connection);
+  for (const Connection& connection : connections_) close(connection.watched);
   if (wake_ >= 0) close(wake_);
   close(listening_);
-  unlink(path_.c_str());
+  if (is_unix()) unlink(address_.path.c_str());
 }
 
 OpsServer::OpsServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 
 OpsServer::~OpsServer() = default;
 
-absl::StatusOr<std::unique_ptr<OpsServer>> OpsServer::Start(const std::string& path, OpsMethods methods,
+const NodeAddress& OpsServer::address() const { return loop_->address(); }
+
+absl::StatusOr<std::unique_ptr<OpsServer>> OpsServer::Start(const Options& options, OpsMethods methods,
                                                             std::function<void(absl::string_view)> warn) {
-  const absl::StatusOr<int> listening = ListenUnix(path);
+  absl::StatusOr<ListeningSocket> listening = OpenListeningSocket(options.address);
   if (!listening.ok()) return listening.status();
-  auto loop = std::make_unique<Loop>(path, *listening, std::move(methods), std::move(warn));
-  if (absl::Status started = loop->Start(); !started.ok()) return started;
+  auto loop = std::make_unique<Loop>(*std::move(listening), options.uid, std::move(methods), std::move(warn));
+  if (absl::Status started = loop->Start(options.credentials); !started.ok()) return started;
   return std::unique_ptr<OpsServer>(new OpsServer(std::move(loop)));
 }
 

@@ -1,4 +1,4 @@
-// OpsServer: the gRPC side of the operator's service: a Unix socket, one thread, calls by name.
+// OpsServer: the gRPC side of the operator's service: a listening socket, one thread, calls by name.
 //
 // The thread waits for connections itself and polls gRPC only while a connection stands, so an idle server takes no
 // events from the nodes' queue. The same thread runs all methods, one at a time, so a method must not wait long. This
@@ -17,27 +17,44 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::internal {
 
 // The entries of a stream for one reader.
 struct OpsFeed {
   std::function<absl::optional<std::string>()> next;  // the next entry; nullopt: none yet
-  bool ends = false;                                  // the stream ends when there is none
+  // Asked when there is no entry: true if the stream ends then.
+  std::function<bool()> ends;
 };
 
 // The methods by their path, such as "/understudy.proto.Ops/GetNode". Requests and answers are serialized messages.
+// `caller` is what the connection proves: a process of this user, a certificate, or nothing.
 struct OpsMethods {
-  std::map<std::string, std::function<absl::StatusOr<std::string>(const std::string& request)>> unary;
-  std::map<std::string, std::function<absl::StatusOr<OpsFeed>(const std::string& request)>> streams;
+  std::map<std::string,
+           std::function<absl::StatusOr<std::string>(const StreamIdentity& caller, const std::string& request)>>
+      unary;
+  std::map<std::string,
+           std::function<absl::StatusOr<OpsFeed>(const StreamIdentity& caller, const std::string& request)>>
+      streams;
 };
 
 class OpsServer {
  public:
-  // Listens on the Unix socket at `path`, which gets mode 0600. `warn` is told, on the server's thread and at most once
-  // a second, why a connection was refused. Errors: as ListenUnix.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const std::string& path, OpsMethods methods,
+  struct Options {
+    NodeAddress address;
+    Credentials credentials;  // for TCP: mutual TLS, if they have it
+    unsigned uid = 0;         // of the processes that may connect to a Unix socket
+  };
+
+  // Listens. A Unix socket gets mode 0600. `warn` is told, on the server's thread and at most once a second, why a
+  // connection was refused. Errors: as OpenListeningSocket; PermissionDenied: the mode cannot be set.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const Options& options, OpsMethods methods,
                                                                         std::function<void(absl::string_view)> warn);
+
+  // With the actual port.
+  const NodeAddress& address() const;
 
   // Ends all calls and connections, and removes the socket file.
   ~OpsServer();

@@ -45,33 +45,6 @@ constexpr int kAcceptsInARowMax = 64;
 // The pause when no descriptor is left: short enough for a peer that waits, and long enough not to spin.
 constexpr absl::Duration kStarvedPause = absl::Milliseconds(100);
 
-// The peer's address as gRPC prints it; empty if the peer's Unix socket has no address.
-std::string PeerOf(int connected) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof(storage);
-  if (getpeername(connected, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (storage.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
-    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-    return absl::StrCat("ipv4:", text.data(), ":", ntohs(v4.sin_port));
-  }
-  if (storage.ss_family == AF_INET6) {
-    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
-    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-      inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text.data(), text.size());
-      return absl::StrCat("ipv4:", text.data(), ":", ntohs(v6.sin6_port));
-    }
-    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-    const std::string scope = v6.sin6_scope_id == 0 ? "" : absl::StrCat("%", v6.sin6_scope_id);
-    return absl::StrCat("ipv6:[", text.data(), scope, "]:", ntohs(v6.sin6_port));
-  }
-  const auto& local = reinterpret_cast<const sockaddr_un&>(storage);
-  constexpr size_t kPath = offsetof(sockaddr_un, sun_path);
-  if (size <= kPath + 1 || local.sun_path[0] != '\0' || local.sun_path[1] == '\0') return "";
-  return absl::StrCat("unix-abstract:", absl::string_view(local.sun_path + 1, size - kPath - 1));
-}
-
 // The host in the result of PeerOf for a TCP connection, without the kind and the port.
 std::string Host(absl::string_view key) {
   const size_t begin = key.find(':') + 1;
@@ -115,6 +88,34 @@ absl::StatusOr<ListeningSocket> OpenTcp(const NodeAddress& address, const addrin
 }
 
 }  // namespace
+
+std::string PeerOf(int connected) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  if (getpeername(connected, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "";
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (storage.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return absl::StrCat("ipv4:", text.data(), ":", ntohs(v4.sin_port));
+  }
+  if (storage.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+      inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text.data(), text.size());
+      return absl::StrCat("ipv4:", text.data(), ":", ntohs(v6.sin6_port));
+    }
+    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    const std::string scope = v6.sin6_scope_id == 0 ? "" : absl::StrCat("%", v6.sin6_scope_id);
+    return absl::StrCat("ipv6:[", text.data(), scope, "]:", ntohs(v6.sin6_port));
+  }
+  const auto& local = reinterpret_cast<const sockaddr_un&>(storage);
+  constexpr size_t kPath = offsetof(sockaddr_un, sun_path);
+  if (size <= kPath + 1 || local.sun_path[0] != '\0' || local.sun_path[1] == '\0') return "";
+  return absl::StrCat("unix-abstract:", absl::string_view(local.sun_path + 1, size - kPath - 1));
+}
+
+std::string KeyOfPeer(absl::string_view peer) { return absl::StrReplaceAll(peer, {{"%5B", "["}, {"%5D", "]"}}); }
 
 absl::StatusOr<ListeningSocket> OpenListeningSocket(const NodeAddress& address) {
   if (address.reach == NodeAddress::Reach::kUnixSocket) {
@@ -173,7 +174,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
 
   bool OnBegun(absl::string_view peer, std::shared_ptr<const PeerProcess>& process) {
     absl::MutexLock lock(&mu_);
-    const std::string key = Key(peer);
+    const std::string key = KeyOfPeer(peer);
     const auto connection = connections_.find(key);
     if (connection == connections_.end() || !gate_.OnBegun(key)) return false;
     connection->second.has_begun = true;
@@ -182,7 +183,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   }
   void OnOver(absl::string_view peer) {
     absl::MutexLock lock(&mu_);
-    gate_.OnOver(Key(peer), Clock::Real().Now());
+    gate_.OnOver(KeyOfPeer(peer), Clock::Real().Now());
     WakeLocked();
   }
   ConnectionCounts counts() {
@@ -204,7 +205,6 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   using Connections = std::map<std::string, Connection, std::less<>>;
 
   // gRPC escapes the brackets of a v6 address.
-  static std::string Key(absl::string_view peer) { return absl::StrReplaceAll(peer, {{"%5B", "["}, {"%5D", "]"}}); }
 
   template <class F>
   std::function<void(uint32_t)> Weakly(F what) {

@@ -36,6 +36,11 @@ struct ListeningSocket {
 };
 [[nodiscard]] absl::StatusOr<ListeningSocket> OpenListeningSocket(const NodeAddress& address);
 
+// The address of the peer of `connected` as gRPC prints it; empty if the peer's Unix socket has no address.
+std::string PeerOf(int connected);
+// The same for a text that gRPC has printed, which escapes the brackets of IPv6.
+std::string KeyOfPeer(absl::string_view peer);
+
 // A connection that ended before a stream began on it.
 struct ConnectionWithoutStream {
   enum class End {

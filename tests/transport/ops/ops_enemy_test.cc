@@ -30,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -38,8 +39,10 @@
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tests/transport/ops/ops_client.h"
 #include "understudy/tests/transport/socket_path.h"
+#include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops_limits.h"
+#include "understudy/transport/ops/ops_server.h"
 
 namespace understudy {
 namespace {
@@ -93,6 +96,29 @@ TEST_F(OpsEnemyTest, AConnectionOfAnotherUserIsClosedAndLogged) {
   EXPECT_TRUE(Await([&] { return !log_.lines().empty(); }));
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("refused a connection: the peer runs as user 65534")));
   EXPECT_TRUE(GetNode(*stub_).ok());
+}
+
+// The same without another user: the service of one whose user this process is not.
+TEST_F(OpsEnemyTest, AConnectionOfAUserThatTheServiceIsNotForIsClosedAndTold) {
+  absl::Mutex mu;
+  std::vector<std::string> told;
+  const absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(
+      {.address = {.reach = NodeAddress::Reach::kUnixSocket, .path = SocketPath()}, .uid = geteuid() + 1}, {},
+      [&](absl::string_view what) {
+        const absl::MutexLock lock(&mu);
+        told.emplace_back(what);
+      });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int raw = RawConnection();
+  ASSERT_GE(raw, 0);
+  EXPECT_TRUE(IsClosed(raw));
+  close(raw);
+  EXPECT_TRUE(Await([&] {
+    const absl::MutexLock lock(&mu);
+    return !told.empty();
+  }));
+  const absl::MutexLock lock(&mu);
+  EXPECT_THAT(told, Contains(HasSubstr(absl::StrCat("refused a connection: the peer runs as user ", geteuid()))));
 }
 
 TEST_F(OpsEnemyTest, FurtherConnectionsAreClosedUntilAnotherEnds) {

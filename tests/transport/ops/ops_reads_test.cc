@@ -26,9 +26,12 @@
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/ops/kept_entries.h"
 #include "understudy/transport/ops/ops_actions.h"
+#include "understudy/transport/ops/ops_caller.h"
 #include "understudy/transport/ops/ops_limits.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -36,6 +39,7 @@ namespace {
 using internal::FindActor;
 using internal::KeptEntries;
 using internal::OpsActions;
+using internal::OpsCaller;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -281,12 +285,18 @@ TEST(ReadTopActorsTest, TheAgeOfTheOldestMessageIsToldAndOrdersActors) {
 
 class OpsActionsTest : public ::testing::Test {
  protected:
-  absl::Status Act(OpsActions& actions, proto::Action action, const std::string& actor, const std::string& child = "") {
+  // A process of this user, who may do `allowed`.
+  static OpsCaller Caller(std::set<OpsAction> allowed) {
+    return internal::CallerOf(StreamIdentity::SameUser(), nullptr, allowed);
+  }
+  absl::Status Act(const OpsCaller& caller, proto::Action action, const std::string& actor,
+                   const std::string& child = "", absl::Duration time = absl::ZeroDuration()) {
     proto::ActRequest request;
     request.set_action(action);
     request.set_actor(actor);
     request.set_child(child);
-    const absl::Status status = actions.Act(request).status();
+    request.set_time_nanos(absl::ToInt64Nanoseconds(time));
+    const absl::Status status = OpsActions(system_, nullptr).Act(caller, request).status();
     executor_.RunUntilIdle();
     return status;
   }
@@ -299,8 +309,8 @@ class OpsActionsTest : public ::testing::Test {
 TEST_F(OpsActionsTest, AnActorIsStoppedAfterALineInTheLog) {
   system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
   executor_.RunUntilIdle();
-  OpsActions actions(system_, nullptr, {OpsAction::kStop});
-  EXPECT_TRUE(Act(actions, proto::STOP, "clerk").ok());
+  const OpsCaller caller = Caller({OpsAction::kStop});
+  EXPECT_TRUE(Act(caller, proto::STOP, "clerk").ok());
   EXPECT_EQ(system_.live_actors(), 0);
   EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to stop clerk")));
 }
@@ -308,32 +318,67 @@ TEST_F(OpsActionsTest, AnActorIsStoppedAfterALineInTheLog) {
 TEST_F(OpsActionsTest, AnActionThatIsNotAllowedIsRefusedAndLogged) {
   system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
   executor_.RunUntilIdle();
-  OpsActions actions(system_, nullptr, {OpsAction::kStop});
-  const absl::Status status = Act(actions, proto::KILL, "clerk");
+  const OpsCaller caller = Caller({OpsAction::kStop});
+  const absl::Status status = Act(caller, proto::KILL, "clerk");
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("does not allow its operator to kill clerk"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("to kill clerk: OpsOptions::actions lacks kill"));
   EXPECT_EQ(system_.live_actors(), 1);
   EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to kill clerk: refused")));
 }
 
 TEST_F(OpsActionsTest, AnActionWithoutItsObjectSaysWhatIsMissing) {
-  OpsActions actions(system_, nullptr, {OpsAction::kKill, OpsAction::kDrain, OpsAction::kRestart});
-  EXPECT_THAT(std::string(Act(actions, proto::DRAIN, "").message()), HasSubstr("there is no node to drain"));
-  EXPECT_THAT(std::string(Act(actions, proto::KILL, "nobody").message()), HasSubstr("'nobody' is neither"));
-  EXPECT_THAT(std::string(Act(actions, proto::ACTION_NONE, "").message()), HasSubstr("unknown action 0"));
+  const OpsCaller caller = Caller({OpsAction::kKill, OpsAction::kDrain, OpsAction::kRestart});
+  EXPECT_THAT(std::string(Act(caller, proto::DRAIN, "").message()), HasSubstr("there is no node to drain"));
+  EXPECT_THAT(std::string(Act(caller, proto::KILL, "nobody").message()), HasSubstr("'nobody' is neither"));
+  EXPECT_THAT(std::string(Act(caller, proto::ACTION_NONE, "").message()), HasSubstr("unknown action 0"));
+}
+
+TEST_F(OpsActionsTest, AnActorIsSuspendedAndResumedAfterALineInTheLog) {
+  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+  executor_.RunUntilIdle();
+  const OpsCaller caller = Caller({OpsAction::kSuspend});
+  proto::GetActorRequest request;
+  request.set_actor("clerk");
+  const auto look = [&] { return internal::ReadActor(system_, request).value(); };
+  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", absl::Seconds(30)).ok());
+  EXPECT_EQ(look().suspended_for_nanos(), absl::ToInt64Nanoseconds(absl::Seconds(30)));
+  EXPECT_EQ(look().mailboxes(0).closed_by(), "suspension");
+  EXPECT_TRUE(Act(caller, proto::RESUME, "clerk").ok());
+  EXPECT_EQ(look().suspended_for_nanos(), 0);
+  EXPECT_EQ(look().mailboxes(0).closed_by(), "open");
+  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", absl::Seconds(30)).ok());
+  executor_.Advance(absl::Seconds(30));
+  EXPECT_EQ(look().suspended_for_nanos(), 0) << "it ends with its time";
+  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to suspend clerk for 30s"), HasSubstr("asks to resume clerk"),
+                                        HasSubstr("asks to suspend clerk for 30s")));
+}
+
+TEST_F(OpsActionsTest, ASuspensionHasAMaximumAndASuspendedActorCanBeKilled) {
+  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+  executor_.RunUntilIdle();
+  const OpsCaller caller = Caller({OpsAction::kSuspend, OpsAction::kKill});
+  for (const absl::Duration time :
+       {absl::ZeroDuration(), -absl::Seconds(1), limits::kOpsSuspensionMax + absl::Nanoseconds(1)}) {
+    const absl::Status status = Act(caller, proto::SUSPEND, "clerk", "", time);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("expected more than 0 and at most 10m"));
+  }
+  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", limits::kOpsSuspensionMax).ok());
+  EXPECT_TRUE(Act(caller, proto::KILL, "clerk").ok());
+  EXPECT_EQ(system_.live_actors(), 0);
 }
 
 TEST_F(OpsActionsTest, AChildIsRestartedAndTheLogSaysSo) {
   const SupervisorRef root = system_.Spawn(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
   executor_.RunUntilIdle();
   const absl::optional<Pid> before = system_.WhereIs("clerk");
-  OpsActions actions(system_, nullptr, {OpsAction::kRestart});
-  EXPECT_TRUE(Act(actions, proto::RESTART, root.pid().ToString(), "clerk").ok());
+  const OpsCaller caller = Caller({OpsAction::kRestart});
+  EXPECT_TRUE(Act(caller, proto::RESTART, root.pid().ToString(), "clerk").ok());
   const absl::optional<Pid> after = system_.WhereIs("clerk");
   ASSERT_TRUE(before.has_value() && after.has_value());
   EXPECT_NE(*before, *after);
   EXPECT_THAT(log_.lines(), ::testing::Contains(HasSubstr("child 'clerk' runs as")));
-  EXPECT_THAT(std::string(Act(actions, proto::RESTART, root.pid().ToString()).message()),
+  EXPECT_THAT(std::string(Act(caller, proto::RESTART, root.pid().ToString()).message()),
               HasSubstr("no child is named"));
 }
 

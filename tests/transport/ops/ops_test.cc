@@ -262,12 +262,15 @@ TEST_F(OpsTest, ItServesAgainAfterItsLastClientHasGone) {
   }
 }
 
-TEST_F(OpsTest, AnAddressThatIsNotAUnixSocketIsRefused) {
-  for (const char* listen : {"127.0.0.1:0", "", "unix:", "[::]:7000"}) {
+TEST_F(OpsTest, AnAddressThatIsNoneIsRefusedAndSoIsTcpWithoutANode) {
+  for (const char* listen : {"", "unix:", "127.0.0.1"}) {
     const absl::Status status = Ops::Start(system_, {.listen = listen}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << listen;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("expected the address of a Unix socket"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("expected unix:/path/to/socket, or host:port"));
   }
+  const absl::Status status = Ops::Start(system_, {.listen = "127.0.0.1:0"}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("expected OpsOptions::node too, whose grants say"));
 }
 
 TEST_F(OpsTest, AnAddressThatIsTakenIsRefused) {

@@ -1,5 +1,6 @@
 #include "understudy/transport/grants.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,22 @@ TEST(Grants, AReservedNameBelongsToItsNodeWhateverIsGranted) {
   }
 }
 
+TEST(Grants, AnOperatorMayDoWhatTheEntriesOfTheirNamesSay) {
+  using Actions = std::set<OpsAction>;
+  const absl::StatusOr<Grants> grants = Grants::Make(
+      {.entries = {{.node = "alice", .ops = {OpsAction::kRead}}, {.node = "night", .ops = {OpsAction::kStop}}},
+       .insecure_loopback_grants = true,
+       .insecure_loopback_ops = {OpsAction::kTrace}});
+  ASSERT_TRUE(grants.ok()) << grants.status();
+  EXPECT_EQ(grants->OpsOf(StreamIdentity::Certificate({"alice"})), Actions({OpsAction::kRead}));
+  EXPECT_EQ(grants->OpsOf(StreamIdentity::Certificate({"alice", "night"})),
+            Actions({OpsAction::kRead, OpsAction::kStop}));
+  EXPECT_EQ(grants->OpsOf(StreamIdentity::Certificate({"mallory"})), Actions());
+  EXPECT_EQ(grants->OpsOf(StreamIdentity::Certificate({})), Actions());
+  EXPECT_EQ(grants->OpsOf(StreamIdentity::Unproved()), Actions({OpsAction::kTrace}));
+  EXPECT_EQ(Grants().OpsOf(StreamIdentity::Unproved()), Actions());
+}
+
 TEST(Grants, ABadTableIsRefusedWithItsEntry) {
   const auto error = [](std::vector<GrantEntry> entries) {
     const absl::StatusOr<Grants> grants = Grants::Make({.entries = std::move(entries)});
@@ -130,6 +147,8 @@ TEST(Grants, ABadTableIsRefusedWithItsEntry) {
   EXPECT_EQ(error({{.node = "a", .publish = {"*"}, .operations = {Operation::kPublish}}}),
             "grants of node 'a': operations has kPublish, which grants no name: expected the names in publish, such as "
             "auction/, auction/lot-1 or *");
+  EXPECT_EQ(error({{.node = "a", .ops = {OpsAction::kRead, static_cast<OpsAction>(99)}}}),
+            "grants of node 'a': 99 is not an OpsAction: expected kRead, kStop or another one");
   EXPECT_THAT(error({{.node = "a", .publish = {""}}}), HasSubstr("grants of node 'a': a name to publish has 0 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = {std::string(limits::kNameBytesMax + 1, 'x')}}}), HasSubstr("256 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = std::vector<std::string>(1001, "x")}}), HasSubstr("at most 1000"));

@@ -1,0 +1,219 @@
+// The operator's service over TCP: mutual TLS, the node's grants, and hostile clients.
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/status.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/tests/transport/metrics/scrape.h"
+#include "understudy/tests/transport/ops/ops_client.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/ops/ops.h"
+#include "understudy/transport/ops/ops_limits.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Certificates of the node desk and of operators: `good`, `other` of another authority, `expired` of the good one.
+class OpsTlsTest : public OpsClientTest {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new std::string("/tmp/understudy.XXXXXX");
+    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
+    Make("", "good", "desk alice mallory");
+    Make("", "other", "alice");
+    std::filesystem::create_directory(*folder_ + "/expired");
+    for (const char* file : {"/ca.pem", "/ca.key"}) {
+      std::filesystem::copy(absl::StrCat(*folder_, "/good", file), absl::StrCat(*folder_, "/expired", file));
+    }
+    Make("--days 0 ", "expired", "alice");
+  }
+  static void TearDownTestSuite() {
+    std::filesystem::remove_all(*folder_);
+    delete folder_;
+  }
+  static void Make(const std::string& options, const std::string& folder, const std::string& names) {
+    const std::string command =
+        absl::StrCat("tools/make_certs ", options, *folder_, "/", folder, " ", names, " 2>/dev/null");
+    ASSERT_EQ(system(command.c_str()), 0) << command;
+  }
+  static TlsFiles Files(const std::string& folder, const std::string& name) {
+    const std::string path = absl::StrCat(*folder_, "/", folder, "/");
+    return {.certificate_file = path + name + ".pem", .key_file = path + name + ".key", .ca_file = path + "ca.pem"};
+  }
+  static std::string TextOf(const std::string& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+
+  void StartNode(NodeOptions options = {}) {
+    options.listen = "";
+    absl::StatusOr<std::unique_ptr<Node>> started = Node::Start(system_, std::move(options));
+    ASSERT_TRUE(started.ok()) << started.status();
+    node_ = *std::move(started);
+  }
+  void StartTls() {
+    StartNode({.grants = {{.node = "alice", .ops = {OpsAction::kRead, OpsAction::kStop, OpsAction::kDrain}}}});
+    StartTcp({.credentials = Credentials::Tls(Files("good", "desk"))});
+  }
+  void StartTcp(OpsOptions options = {}) {
+    options.listen = "127.0.0.1:0";
+    options.node = node_.get();
+    absl::StatusOr<std::unique_ptr<Ops>> started = Ops::Start(system_, std::move(options));
+    ASSERT_TRUE(started.ok()) << started.status();
+    ops_ = *std::move(started);
+  }
+  void TearDown() override {
+    OpsClientTest::TearDown();
+    node_ = nullptr;
+  }
+  // A client that trusts the good authority, and shows the certificate of `name` in `folder`; none if that is empty.
+  std::unique_ptr<Stub> Client(const std::string& folder, const std::string& name) {
+    grpc::SslCredentialsOptions ssl{.pem_root_certs = TextOf(*folder_ + "/good/ca.pem")};
+    if (!name.empty()) {
+      ssl.pem_private_key = TextOf(Files(folder, name).key_file);
+      ssl.pem_cert_chain = TextOf(Files(folder, name).certificate_file);
+    }
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetSslTargetNameOverride("desk");
+    return proto::Ops::NewStub(
+        grpc::CreateCustomChannel(ops_->address(), grpc::SslCredentials(ssl), std::move(arguments)));
+  }
+  std::unique_ptr<Stub> PlainClient() {
+    return proto::Ops::NewStub(grpc::CreateChannel(ops_->address(), grpc::InsecureChannelCredentials()));
+  }
+
+  static std::string* folder_;
+  std::unique_ptr<Node> node_;
+};
+
+std::string* OpsTlsTest::folder_ = nullptr;
+
+TEST_F(OpsTlsTest, ACertificateMayDoWhatItsEntrySaysAndNoMore) {
+  StartTls();
+  StartTree();
+  const std::unique_ptr<Stub> alice = Client("good", "alice");
+  proto::NodeDetails details;
+  ASSERT_TRUE(Call(*alice, &Stub::GetNode, proto::GetNodeRequest(), &details).ok());
+  EXPECT_EQ(details.name(), "desk");
+  EXPECT_THAT(details.actions(), ::testing::ElementsAre(proto::STOP, proto::DRAIN));
+  const grpc::Status killed = Act(*alice, proto::KILL, "clerk");
+  EXPECT_EQ(killed.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(killed.error_message(), HasSubstr("GrantEntry::ops of 'alice' lacks kill"));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("ops: certificate 'alice' asks to kill clerk: refused")));
+  EXPECT_TRUE(Act(*alice, proto::STOP, "clerk").ok());
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("ops: certificate 'alice' asks to stop clerk")));
+}
+
+TEST_F(OpsTlsTest, ACertificateWithoutAnEntryGetsNothing) {
+  StartTls();
+  const std::unique_ptr<Stub> mallory = Client("good", "mallory");
+  const grpc::Status read = GetNode(*mallory);
+  EXPECT_EQ(read.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(read.error_message(), HasSubstr("GrantEntry::ops of 'mallory' lacks OpsAction::kRead"));
+  grpc::ClientContext context;
+  const auto events = mallory->FollowEvents(&context, proto::FollowRequest());
+  proto::EventEntry event;
+  EXPECT_FALSE(events->Read(&event));
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Act(*mallory, proto::DRAIN, "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("certificate 'mallory' asks to drain the node: refused")));
+}
+
+TEST_F(OpsTlsTest, AClientWithoutAGoodCertificateIsNotServed) {
+  StartTls();
+  const std::vector<std::pair<std::string, std::unique_ptr<Stub>>> clients = [&] {
+    std::vector<std::pair<std::string, std::unique_ptr<Stub>>> made;
+    made.emplace_back("no certificate", Client("", ""));
+    made.emplace_back("another authority", Client("other", "alice"));
+    made.emplace_back("expired", Client("expired", "alice"));
+    made.emplace_back("no TLS", PlainClient());
+    return made;
+  }();
+  for (const auto& [what, stub] : clients) {
+    EXPECT_EQ(GetNode(*stub).error_code(), grpc::StatusCode::UNAVAILABLE) << what;
+  }
+  EXPECT_TRUE(GetNode(*Client("good", "alice")).ok());
+}
+
+TEST_F(OpsTlsTest, NewGrantsCountAtOnce) {
+  StartTls();
+  const std::unique_ptr<Stub> alice = Client("good", "alice");
+  EXPECT_TRUE(GetNode(*alice).ok());
+  grpc::ClientContext context;
+  const auto events = alice->FollowEvents(&context, proto::FollowRequest());
+  StartTree();
+  proto::EventEntry event;
+  EXPECT_TRUE(events->Read(&event));
+  EXPECT_TRUE(node_->SetGrants({}).ok());
+  while (events->Read(&event)) {
+  }
+  EXPECT_TRUE(events->Finish().ok()) << "what it follows has ended";
+  EXPECT_EQ(GetNode(*alice).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(OpsTlsTest, LoopbackWithoutTlsHasNothingUnlessItIsNamed) {
+  StartNode({.insecure_loopback_grants = true});
+  StartTcp();
+  const grpc::Status status = GetNode(*PlainClient());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(status.error_message(), HasSubstr("NodeOptions::insecure_loopback_ops lacks OpsAction::kRead"));
+  ops_ = nullptr;
+  node_ = nullptr;
+  StartNode({.insecure_loopback_ops = {OpsAction::kRead}});
+  StartTcp();
+  EXPECT_TRUE(GetNode(*PlainClient()).ok());
+  EXPECT_EQ(Act(*PlainClient(), proto::DRAIN, "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(OpsTlsTest, BeyondLoopbackItDoesNotListenWithoutTls) {
+  StartNode({.insecure_loopback_ops = {OpsAction::kRead}});
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "desk.example:7000"}) {
+    const absl::Status status = Ops::Start(system_, {.listen = address, .node = node_.get()}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << address;
+  }
+  TlsFiles wrong = Files("good", "desk");
+  wrong.key_file = Files("good", "alice").key_file;
+  EXPECT_EQ(Ops::Start(system_, {.listen = "127.0.0.1:0", .node = node_.get(), .credentials = Credentials::Tls(wrong)})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(OpsTlsTest, SilentConnectionsDoNotKeepAnOperatorOut) {
+  StartTls();
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (size_t i = 0; i < 2 * limits::kOpsConnectionsMax; ++i) {
+    silent.push_back(std::make_unique<RawClient>(ops_->address()));
+  }
+  EXPECT_TRUE(GetNode(*Client("good", "alice")).ok());
+  EXPECT_THAT(silent, SizeIs(2 * limits::kOpsConnectionsMax));
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,31 @@
+// OpsCaller: who asks the operator's service, and what they may do. A plain value; any thread.
+#ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_CALLER_H_
+#define UNDERSTUDY_TRANSPORT_OPS_OPS_CALLER_H_
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/session/stream_identity.h"
+
+namespace understudy::internal {
+
+struct OpsCaller {
+  std::string name;             // for the log: "user 1000", "certificate 'alice'", "a process of this machine"
+  std::set<OpsAction> allowed;  // with kRead
+  std::string where;            // what decides that, for errors: "OpsOptions::actions"
+
+  bool May(OpsAction action) const { return allowed.contains(action); }
+  // PermissionDenied unless the caller may read.
+  absl::Status CheckMayRead() const;
+};
+
+// The caller that has proved `identity`, with `actions` if it is a process of this user. `node` is null only if all
+// are.
+OpsCaller CallerOf(const StreamIdentity& identity, const Node* node, const std::set<OpsAction>& actions);
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_OPS_OPS_CALLER_H_
