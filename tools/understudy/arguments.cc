@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -19,11 +18,10 @@
 #include "absl/strings/strip.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
+#include "understudy/tools/understudy/options.h"
 
 namespace understudy::tool {
 namespace {
-
-constexpr int kPortMax = 65535;
 
 struct Command {
   const char* name;
@@ -43,7 +41,7 @@ constexpr Command kCommands[] = {
      "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can be "
      "read);\n"
      "running; stuck (in one handler for a second or longer).\n"},
-    {"top", "", 0, "--watch --by=KEY", "show the actors that are stuck, and those with the most waiting messages",
+    {"top", "", 0, "--watch --by", "show the actors that are stuck, and those with the most waiting messages",
      "  --watch            shows them again each second, until it is interrupted\n"
      "  --by=age           shows those whose oldest message has waited longest\n"
      "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first: "
@@ -52,7 +50,8 @@ constexpr Command kCommands[] = {
      "ended,\n"
      "                     and the longest\n"},
     {"actor", "PID|NAME", 1, "", "show one actor with its mailboxes, links and monitors",
-     "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, or handler (one that awaits).\n"},
+     "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, suspension, or handler (one that\n"
+     "awaits).\n"},
     {"names", "[PREFIX]", 1, "", "show the names that the node knows, or those that begin with PREFIX", ""},
     {"peers", "", 0, "", "show the nodes that this one knows, with their sessions", ""},
     {"workers", "", 0, "", "show the threads that run the actors, and what they are at", ""},
@@ -66,15 +65,35 @@ constexpr Command kCommands[] = {
      "SUPERVISOR is a pid or a name, CHILD the child's id, as `understudy tree` shows them. The node's log says how\n"
      "it went.\n"
      "  --yes  does not ask\n"},
+    {"suspend", "PID|NAME TIME", 2, "--yes", "keep an actor from handling messages for a time, at most ten minutes",
+     "TIME is a number with a unit, such as 30s or 2m. Messages are accepted until a mailbox is full, and wait; "
+     "timers,\n"
+     "signals and handlers that have begun act as always, and the actor can be stopped. It ends with its time.\n"
+     "  --yes  does not ask\n"},
+    {"resume", "PID|NAME", 1, "--yes", "end the suspension of an actor", "  --yes  does not ask\n"},
     {"drain", "", 0, "--yes", "make the node end its actors in order and leave, as SIGTERM does",
      "  --yes  does not ask\n"},
     {"log-level", "LEVEL", 1, "--yes", "change which lines the node's log has",
      "LEVEL is debug, info, warning or error: the log has these lines and more severe ones.\n"
      "  --yes  does not ask\n"},
-    {"observe", "[SOCKET...]", limits::kObservedNodesMax, "--port=N",
+    {"trace", "PID|NAME", 1, "--messages --for --every --contents --yes",
+     "show the messages that an actor handles, as it begins with each",
+     "Shows the time, mailbox, type, size and sender of each message, until a bound is reached or it is interrupted.\n"
+     "  --messages=N  so many messages; 100 unless given, at most 10,000\n"
+     "  --for=TIME    for so long; 30s unless given, at most 10m\n"
+     "  --every=N     only the first message and each Nth after it\n"
+     "  --contents    the messages too, up to a KiB each, without redacted fields; the node must allow that, and its\n"
+     "                log says who asked. Asks before it, because they may be private.\n"
+     "  --yes         does not ask\n"},
+    {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "",
+     "show several nodes as one: their tree, busiest actors, actors, or peers",
+     "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit "
+     "status\n"
+     "is 1 then.\n"},
+    {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
-     "Each SOCKET is what --ops names: the path of a node's Unix socket. The page shows the supervision tree, stuck\n"
-     "and busy actors, what supervisors did and dead letters as they come, and offers the actions that the node\n"
+     "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors "
+     "did and dead letters as they come, and offers the actions that the node\n"
      "allows. It is served on 127.0.0.1 until the command is interrupted. Who has the printed address can do what\n"
      "you can, so keep it to yourself.\n"
      "  --port=N  the port; 0, a free one, unless it is given\n"},
@@ -138,75 +157,23 @@ absl::Status UnknownCommand(absl::string_view name) {
   return Wrong(absl::StrCat("unknown command '", PrintableText(name), "'", Suggestion(name)), "");
 }
 
-// Words, of which the first has not been read yet.
-class Words {
- public:
-  explicit Words(const std::vector<std::string>& words) : words_(words) {}
-  bool AreOver() const { return next_ == words_.size(); }
-  const std::string& Next() { return words_[next_++]; }
-
- private:
-  const std::vector<std::string>& words_;
-  size_t next_ = 0;
-};
-
-// Reads the option `word`; its value, if it is not in the word itself, is the next of `words`.
-absl::Status ParseOption(absl::string_view word, Words& words, Arguments& arguments) {
-  absl::string_view rest = word;
-  if (word == "--help" || word == "-h") {
-    arguments.help = true;
-  } else if (word == "--json") {
-    arguments.json = true;
-  } else if (word == "--watch") {
-    arguments.watch = true;
-  } else if (word == "--follow") {
-    arguments.follow = true;
-  } else if (word == "--yes") {
-    arguments.yes = true;
-  } else if (absl::ConsumePrefix(&rest, "--by=") || word == "--by") {
-    if (word == "--by") rest = words.AreOver() ? "" : absl::string_view(words.Next());
-    if (rest != "waiting" && rest != "age" && rest != "handler-time") {
-      return Wrong(absl::StrCat("'", PrintableText(rest), "' is no order: expected waiting, age or handler-time"),
-                   arguments.command);
-    }
-    arguments.by = std::string(rest);
-  } else if (absl::ConsumePrefix(&rest, "--port=") || word == "--port") {
-    if (word == "--port") rest = words.AreOver() ? "" : absl::string_view(words.Next());
-    if (!absl::SimpleAtoi(rest, &arguments.port) || arguments.port < 0 || arguments.port > kPortMax) {
-      return Wrong(absl::StrCat("'", PrintableText(rest), "' is not a port: expected --port=N, from 0 to ", kPortMax),
-                   arguments.command);
-    }
-  } else if (absl::ConsumePrefix(&rest, "--ops=") || word == "--ops") {
-    if (word == "--ops") rest = words.AreOver() ? "" : absl::string_view(words.Next());
-    arguments.ops = std::string(absl::StripPrefix(rest, "unix:"));
-    if (arguments.ops.empty()) return Wrong("--ops names no socket: expected --ops=SOCKET", arguments.command);
-  } else {
-    return Wrong(absl::StrCat("unknown option ", PrintableText(word)), arguments.command);
-  }
-  return absl::OkStatus();
-}
-
-// The options of `command`, such as "--watch" and "--by=KEY".
-std::vector<std::string> OptionsOf(const Command& command) {
-  return absl::StrSplit(command.options, ' ', absl::SkipEmpty());
-}
-
-// True if `command` takes the option that is in `word`.
-bool Takes(const Command& command, absl::string_view word) {
-  const absl::string_view name = command.name;
-  if (word == "--json") return name != "completion" && name != "observe";
-  if (word == "--ops" || absl::StartsWith(word, "--ops=")) return command.asks_node;
-  const std::vector<std::string> options = OptionsOf(command);
-  const absl::string_view key = word.substr(0, word.find('='));
-  return std::any_of(options.begin(), options.end(),
-                     [key](const std::string& option) { return key == option.substr(0, option.find('=')); });
+// True if `command` takes the option `name`.
+bool Takes(const Command& command, absl::string_view name) {
+  const absl::string_view command_name = command.name;
+  if (name == "--json") return command_name != "completion" && command_name != "observe";
+  if (name == "--ops") return command.asks_node && command_name != "cluster";
+  if (name == "--cert" || name == "--key" || name == "--ca") return command.asks_node;
+  const std::vector<absl::string_view> own = absl::StrSplit(command.options, ' ', absl::SkipEmpty());
+  return std::find(own.begin(), own.end(), name) != own.end();
 }
 
 // "kill PID|NAME --yes"
 std::string Usage(const Command& command) {
   std::string text = command.name;
   if (command.operands[0] != '\0') absl::StrAppend(&text, " ", command.operands);
-  for (const std::string& option : OptionsOf(command)) absl::StrAppend(&text, " [", option, "]");
+  for (const absl::string_view option : absl::StrSplit(command.options, ' ', absl::SkipEmpty())) {
+    absl::StrAppend(&text, " [", OptionUsage(option), "]");
+  }
   return text;
 }
 
@@ -222,7 +189,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
       are_operands = true;
     } else if (!are_operands && word.size() > 1 && word[0] == '-') {
       options.push_back(word);
-      if (absl::Status parsed = ParseOption(word, left, arguments); !parsed.ok()) return parsed;
+      if (absl::Status parsed = ParseOption(word, left, arguments); !parsed.ok()) {
+        return Wrong(parsed.message(), arguments.command);
+      }
     } else if (arguments.command.empty()) {
       arguments.command = word;
     } else {
@@ -238,26 +207,33 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
   if (arguments.help) return arguments;
   if (command == nullptr) return Wrong("no command is given", "");
   for (const std::string& option : options) {
-    if (!Takes(*command, option)) {
+    if (!Takes(*command, OptionName(option))) {
       return Wrong(absl::StrCat("'", command->name, "' takes no ", PrintableText(option)), command->name);
     }
   }
-  const size_t least = TakesNoOperand(*command) ? 0 : command->operand_count;
+  const size_t least = arguments.command == "cluster" ? 2 : TakesNoOperand(*command) ? 0 : command->operand_count;
   if (arguments.operands.size() < least || arguments.operands.size() > command->operand_count) {
     return Wrong(
         absl::StrCat("'", command->name, "' takes ", command->operand_count == 0 ? "no operand" : command->operands,
                      ", got ", arguments.operands.empty() ? "nothing" : absl::StrJoin(arguments.operands, " ", Quoted)),
         command->name);
   }
+  if (arguments.command == "suspend") {
+    Words time(arguments.operands);
+    (void)time.Next();
+    if (absl::Status parsed = ParseOption("--for", time, arguments); !parsed.ok()) {
+      return Wrong(parsed.message(), arguments.command);
+    }
+  }
   if (!command->asks_node) return arguments;
-  if (arguments.command == "observe" && !arguments.operands.empty()) {
+  if (arguments.command == "cluster" || (arguments.command == "observe" && !arguments.operands.empty())) {
     if (!arguments.ops.empty()) arguments.operands.push_back(std::exchange(arguments.ops, ""));
     for (std::string& operand : arguments.operands) operand = std::string(absl::StripPrefix(operand, "unix:"));
     return arguments;
   }
   if (arguments.ops.empty()) arguments.ops = std::string(absl::StripPrefix(environment, "unix:"));
   if (arguments.ops.empty()) {
-    return Wrong("no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS", "");
+    return Wrong("no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS", "");
   }
   if (arguments.command == "observe") arguments.operands = {std::exchange(arguments.ops, "")};
   return arguments;
@@ -266,22 +242,26 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
 std::string HelpText(absl::string_view name) {
   const Command* const command = FindCommand(name);
   if (command != nullptr) {
-    return absl::StrCat("usage: understudy ", Usage(*command), command->asks_node ? " [--ops=SOCKET]" : "",
+    return absl::StrCat("usage: understudy ", Usage(*command), Takes(*command, "--ops") ? " [--ops=ADDRESS]" : "",
                         Takes(*command, "--json") ? " [--json]" : "", "\n\n", command->name, ": ", command->summary,
                         ".\n", command->details[0] == '\0' ? "" : "\n", command->details);
   }
   std::string text =
-      "usage: understudy COMMAND [--ops=SOCKET] [--json]\n\n"
+      "usage: understudy COMMAND [--ops=ADDRESS] [--json]\n\n"
       "Asks a running node what it does, and acts on it. The node's program offers that with Ops (//:ops).\n\n";
   for (const Command& each : kCommands) {
     absl::StrAppendFormat(&text, "  %-26s %s\n", absl::StrCat(each.name, " ", each.operands), each.summary);
   }
-  absl::StrAppend(&text,
-                  "\n  --ops=SOCKET  the path of the node's Unix socket; else that in the variable UNDERSTUDY_OPS\n"
-                  "  --json        writes JSON, one message of proto/ops.proto a line\n"
-                  "  --help        after a command: its own help; so does understudy help COMMAND\n"
-                  "  --            the words after it are operands, also if they begin with a dash\n\n"
-                  "Exit status: 0, 1 after an error, 2 after a wrong command line.\n");
+  absl::StrAppend(
+      &text,
+      "\n  --ops=ADDRESS  the node: the path of its Unix socket, tls://NODE@HOST:PORT, or tcp://127.0.0.1:PORT;\n"
+      "                 else that in the variable UNDERSTUDY_OPS\n"
+      "  --cert=FILE, --key=FILE, --ca=FILE  for tls: your certificate, its key, and the authority of the\n"
+      "                 cluster, in PEM. NODE is the DNS name of the node's certificate.\n"
+      "  --json         writes JSON, one message of proto/ops.proto a line\n"
+      "  --help         after a command: its own help; so does understudy help COMMAND\n"
+      "  --             the words after it are operands, also if they begin with a dash\n\n"
+      "Exit status: 0, 1 after an error, 2 after a wrong command line.\n");
   return text;
 }
 
@@ -291,14 +271,13 @@ std::string BashCompletion() {
   for (const Command& command : kCommands) {
     names.emplace_back(command.name);
     std::vector<std::string> words = {"--help"};
-    for (const char* option : {"--json", "--ops="}) {
-      if (Takes(command, option)) words.emplace_back(option);
+    std::vector<std::string> options = absl::StrSplit(command.options, ' ', absl::SkipEmpty());
+    for (const char* option : {"--json", "--ops", "--cert", "--key", "--ca"}) {
+      if (Takes(command, option)) options.emplace_back(option);
     }
-    for (const std::string& option : OptionsOf(command)) {
-      const size_t value = option.find('=');
-      words.push_back(value == std::string::npos ? option : option.substr(0, value + 1));
-    }
+    for (const std::string& option : options) words.push_back(absl::StrCat(option, HasValue(option) ? "=" : ""));
     if (command.name == absl::string_view("completion")) words.emplace_back("bash");
+    if (command.name == absl::string_view("cluster")) words.emplace_back("tree top ps peers");
     absl::StrAppend(&cases, "    ", command.name, ") words='", absl::StrJoin(words, " "), "' ;;\n");
   }
   return absl::StrCat(
@@ -308,19 +287,20 @@ std::string BashCompletion() {
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    case ${COMP_WORDS[i]} in\n"
       "    -* | = | help) ;;\n"
-      "    *) [[ ${COMP_WORDS[i - 1]} == @(=|--ops) ]] || { command=${COMP_WORDS[i]}; break; } ;;\n"
+      "    *) [[ ${COMP_WORDS[i - 1]} == @(=|--ops|--cert|--key|--ca|--port|--for|--messages|--every) ]] || { "
+      "command=${COMP_WORDS[i]}; break; } ;;\n"
       "    esac\n"
       "  done\n"
       "  case $command in\n"
       "    '') words='help --help --ops= ",
       absl::StrJoin(names, " "), "' ;;\n", cases,
       "  esac\n"
-      "  if [[ $word == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|--ops) ]]; then\n"
+      "  if [[ $word == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|--ops|--cert|--key|--ca) ]]; then\n"
       "    COMPREPLY=($(compgen -f -- \"${word#=}\"))\n"
       "    return\n"
       "  fi\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-      "  [[ $command == @(lint|observe) ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+      "  [[ $command == @(lint|observe|cluster) ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
       "  [[ ${COMPREPLY[0]} == --*= ]] && compopt -o nospace\n"
       "  return 0\n"
       "}\n"

@@ -26,6 +26,7 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/cluster.h"
 #include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/tables.h"
 
@@ -41,7 +42,10 @@ constexpr char kClearScreen[] = "\033[H\033[2J";
 class Client {
  public:
   Client(const Arguments& arguments, const Terminal& terminal)
-      : arguments_(arguments), terminal_(terminal), out_(terminal.out), channel_(arguments.ops) {}
+      : arguments_(arguments),
+        terminal_(terminal),
+        out_(terminal.out),
+        channel_({.address = arguments.ops, .tls = arguments.tls}) {}
 
   absl::Status Run();
 
@@ -72,13 +76,17 @@ class Client {
   absl::Status Top();
   absl::Status TopForever();
   absl::Status Names();
-  template <class Entry>
-  absl::Status Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*method)(
-      grpc::ClientContext*, const proto::FollowRequest&));
+  template <class Request, class Entry>
+  using Stream = std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&);
+  template <class Request, class Entry>
+  absl::Status Follow(Stream<Request, Entry> method, const Request& request);
+  absl::Status Trace();
   absl::Status Act(proto::Action action);
   // Asks the user whether to do what `request` says, and puts the pid of its actor into it, so that the actor that the
   // question names is meant also if another one has the name by then.
   absl::Status Confirm(proto::ActRequest& request);
+  // Cancelled unless the user's answer is yes.
+  absl::Status AwaitYes();
   // A request has only UTF-8, and a name that is not stands there as a reply has it.
   std::string Operand(size_t place) const {
     if (place >= arguments_.operands.size()) return "";
@@ -175,12 +183,9 @@ absl::Status Client::Names() {
   return absl::OkStatus();
 }
 
-template <class Entry>
-absl::Status Client::Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*method)(
-    grpc::ClientContext*, const proto::FollowRequest&)) {
+template <class Request, class Entry>
+absl::Status Client::Follow(Stream<Request, Entry> method, const Request& request) {
   grpc::ClientContext context;
-  proto::FollowRequest request;
-  request.set_kept_only(!arguments_.follow);
   const std::unique_ptr<grpc::ClientReader<Entry>> entries = (channel_.stub().*method)(&context, request);
   Entry entry;
   bool entry_has_come = false;
@@ -200,6 +205,28 @@ absl::Status Client::Follow(std::unique_ptr<grpc::ClientReader<Entry>> (proto::O
   return absl::CancelledError("the node has ended the connection");
 }
 
+absl::Status Client::Trace() {
+  proto::TraceRequest request;
+  request.set_actor(Operand(0));
+  request.set_messages_max(arguments_.messages);
+  request.set_time_nanos(absl::ToInt64Nanoseconds(arguments_.time));
+  request.set_every(arguments_.every);
+  request.set_contents(arguments_.contents);
+  if (arguments_.contents && !arguments_.yes) {
+    terminal_.prompt << "show the contents of the messages of " << PrintableText(Operand(0), Backslashes::kKeep)
+                     << ", which may be private? [y/N] " << std::flush;
+    if (absl::Status answered = AwaitYes(); !answered.ok()) return answered;
+  }
+  return Follow(&proto::Ops::Stub::TraceMessages, request);
+}
+
+absl::Status Client::AwaitYes() {
+  std::string answer;
+  std::getline(terminal_.in, answer);
+  if (answer == "y" || answer == "yes") return absl::OkStatus();
+  return absl::CancelledError("nothing was done: the answer was not y");
+}
+
 absl::Status Client::Confirm(proto::ActRequest& request) {
   const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
   if (!node.ok()) return node.status();
@@ -216,16 +243,16 @@ absl::Status Client::Confirm(proto::ActRequest& request) {
     if (!found.ok()) return found.status();
     const bool is_pid = request.actor() == found->pid() || absl::StrCat("<", request.actor(), ">") == found->pid();
     const std::string name = is_pid ? absl::StrJoin(found->names(), ", ") : Operand(0);
-    what = absl::StrCat(arguments_.command, request.action() == proto::RESTART ? " child '" : "", Operand(1),
-                        request.action() == proto::RESTART ? "' of " : " ", found->pid(),
-                        name.empty() ? "" : absl::StrCat(" (", name, ")"), " on node ", node->name());
+    const std::string child =
+        request.action() == proto::RESTART ? absl::StrCat(" child '", Operand(1), "' of") : std::string();
+    const std::string time =
+        request.action() == proto::SUSPEND ? absl::StrCat(" for ", absl::FormatDuration(arguments_.time)) : "";
+    what = absl::StrCat(arguments_.command, child, " ", found->pid(), name.empty() ? "" : absl::StrCat(" (", name, ")"),
+                        " on node ", node->name(), time);
     request.set_actor(found->pid());
   }
   terminal_.prompt << what << "? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(terminal_.in, answer);
-  if (answer == "y" || answer == "yes") return absl::OkStatus();
-  return absl::CancelledError("nothing was done: the answer was not y");
+  return AwaitYes();
 }
 
 absl::Status Client::Act(proto::Action action) {
@@ -235,8 +262,9 @@ absl::Status Client::Act(proto::Action action) {
     request.set_log_level(Operand(0));
   } else {
     request.set_actor(Operand(0));
-    request.set_child(Operand(1));
   }
+  if (action == proto::RESTART) request.set_child(Operand(1));
+  if (action == proto::SUSPEND) request.set_time_nanos(absl::ToInt64Nanoseconds(arguments_.time));
   if (!arguments_.yes) {
     if (absl::Status confirmed = Confirm(request); !confirmed.ok()) return confirmed;
   }
@@ -254,6 +282,8 @@ absl::Status Client::Run() {
   using Stub = proto::Ops::Stub;
   proto::GetActorRequest actor;
   actor.set_actor(Operand(0));
+  proto::FollowRequest follow;
+  follow.set_kept_only(!arguments_.follow);
   const std::map<std::string, std::function<absl::Status()>> commands = {
       {"node", [&] { return Show(&Stub::GetNode, proto::GetNodeRequest(), &FormatNode); }},
       {"tree", [&] { return Show(&Stub::GetTree, proto::GetTreeRequest(), &FormatTree); }},
@@ -263,11 +293,14 @@ absl::Status Client::Run() {
       {"names", [&] { return Names(); }},
       {"peers", [&] { return Show(&Stub::ListPeers, proto::ListPeersRequest(), &FormatPeers); }},
       {"workers", [&] { return Show(&Stub::ListWorkers, proto::ListWorkersRequest(), &FormatWorkers); }},
-      {"dead-letters", [&] { return Follow<proto::DeadLetterEntry>(&Stub::FollowDeadLetters); }},
-      {"events", [&] { return Follow<proto::EventEntry>(&Stub::FollowEvents); }},
+      {"dead-letters", [&] { return Follow(&Stub::FollowDeadLetters, follow); }},
+      {"events", [&] { return Follow(&Stub::FollowEvents, follow); }},
+      {"trace", [&] { return Trace(); }},
       {"stop", [&] { return Act(proto::STOP); }},
       {"kill", [&] { return Act(proto::KILL); }},
       {"restart", [&] { return Act(proto::RESTART); }},
+      {"suspend", [&] { return Act(proto::SUSPEND); }},
+      {"resume", [&] { return Act(proto::RESUME); }},
       {"drain", [&] { return Act(proto::DRAIN); }},
       {"log-level", [&] { return Act(proto::LOG_LEVEL); }},
   };
@@ -277,7 +310,9 @@ absl::Status Client::Run() {
 }  // namespace
 
 absl::Status RunCommand(const Arguments& arguments, const Terminal& terminal) {
-  if (absl::Status reachable = CheckSocket(arguments.ops); !reachable.ok()) return reachable;
+  if (arguments.command == "cluster") return RunCluster(arguments, terminal);
+  const absl::Status reachable = CheckTarget({.address = arguments.ops, .tls = arguments.tls});
+  if (!reachable.ok()) return reachable;
   const absl::Status status = Client(arguments, terminal).Run();
   const std::string said = PrintableText(status.message(), Backslashes::kKeep);
   const std::string socket = PrintableText(arguments.ops, Backslashes::kKeep);

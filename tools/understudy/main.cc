@@ -1,4 +1,5 @@
 // understudy: the operator's command line of a running node. Run `understudy --help` for its commands.
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -18,7 +19,7 @@ using understudy::tool::Arguments;
 // `bazel run` changes the working directory, and tells the user's in a variable.
 void MakeUserPath(std::string& path) {
   const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr || path.empty() || path[0] == '/') return;
+  if (folder == nullptr || path.empty() || path[0] == '/' || path.find("://") != std::string::npos) return;
   path = std::string(folder) + "/" + path;
 }
 
@@ -50,8 +51,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   MakeUserPath(arguments->ops);
-  if (arguments->command == "lint" || arguments->command == "observe") {
-    for (std::string& path : arguments->operands) MakeUserPath(path);
+  for (std::string* const file :
+       {&arguments->tls.certificate_file, &arguments->tls.key_file, &arguments->tls.ca_file}) {
+    MakeUserPath(*file);
+  }
+  const std::string& command = arguments->command;
+  if (command == "lint" || command == "observe" || command == "cluster") {
+    for (size_t i = command == "cluster" ? 1 : 0; i < arguments->operands.size(); ++i) {
+      MakeUserPath(arguments->operands[i]);
+    }
   }
   const absl::Status done = Run(*arguments);
   std::cout.flush();

@@ -24,12 +24,15 @@ absl::Status RunObserve(const Arguments& arguments, std::ostream& out) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
   // A node of several may start later, but a page of which no node is there was called with wrong names.
-  const auto can_be_used = [](const std::string& socket) { return CheckSocket(socket).ok(); };
-  if (std::none_of(arguments.operands.begin(), arguments.operands.end(), can_be_used)) {
-    return CheckSocket(arguments.operands[0]);
+  const auto check = [&](const std::string& address) {
+    return CheckTarget({.address = address, .tls = arguments.tls});
+  };
+  if (std::none_of(arguments.operands.begin(), arguments.operands.end(),
+                   [&](const std::string& address) { return check(address).ok(); })) {
+    return check(arguments.operands[0]);
   }
   const absl::StatusOr<std::unique_ptr<Observer>> observer =
-      Observer::Start({.sockets = arguments.operands, .port = arguments.port});
+      Observer::Start({.nodes = arguments.operands, .tls = arguments.tls, .port = arguments.port});
   if (!observer.ok()) return observer.status();
   out << (*observer)->PrintedAddress() << std::endl;
   int signal = 0;

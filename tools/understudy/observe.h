@@ -10,8 +10,8 @@
 namespace understudy::tool {
 
 // Serves the page for the nodes of arguments.operands, and writes its address to `out`. Returns when SIGINT, SIGTERM or
-// SIGHUP comes. Call from the only thread of the program. Errors: those of Observer::Start; if no node's socket can be
-// used, what is wrong with the first one.
+// SIGHUP comes. Call from the only thread of the program. Errors: those of Observer::Start; if no node can be
+// asked, what is wrong with the first one.
 absl::Status RunObserve(const Arguments& arguments, std::ostream& out);
 
 }  // namespace understudy::tool

@@ -12,13 +12,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "understudy/actors/printable_text.h"
+#include "understudy/transport/credentials.h"
 
 namespace understudy::tool {
 namespace {
@@ -26,12 +34,63 @@ namespace {
 // A node that starts again is soon seen.
 constexpr int kReconnectsWithinMillis = 1000;
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& path) {
+constexpr char kTls[] = "tls://";
+constexpr char kTcp[] = "tcp://";
+
+std::string TextOf(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// "NODE" and "HOST:PORT" of tls://NODE@HOST:PORT; the node is empty if there is none.
+std::pair<std::string, std::string> NodeAndHost(absl::string_view address) {
+  absl::string_view rest = absl::StripPrefix(address, kTls);
+  const size_t at = rest.find('@');
+  if (at == absl::string_view::npos) return {"", std::string(rest)};
+  return {std::string(rest.substr(0, at)), std::string(rest.substr(at + 1))};
+}
+
+std::shared_ptr<grpc::Channel> Connect(const OpsTarget& target) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis);
-  return grpc::CreateCustomChannel(absl::StrCat("unix:", path), grpc::InsecureChannelCredentials(), arguments);
+  if (absl::StartsWith(target.address, kTls)) {
+    const auto [node, host] = NodeAndHost(target.address);
+    arguments.SetSslTargetNameOverride(node);
+    return grpc::CreateCustomChannel(host,
+                                     grpc::SslCredentials({.pem_root_certs = TextOf(target.tls.ca_file),
+                                                           .pem_private_key = TextOf(target.tls.key_file),
+                                                           .pem_cert_chain = TextOf(target.tls.certificate_file)}),
+                                     arguments);
+  }
+  const std::string where = absl::StartsWith(target.address, kTcp)
+                                ? std::string(absl::StripPrefix(target.address, kTcp))
+                                : absl::StrCat("unix:", target.address);
+  return grpc::CreateCustomChannel(where, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// As CheckTarget, for the path of a Unix socket.
+absl::Status CheckSocket(const std::string& path) {
+  struct stat file;
+  const std::string shown = PrintableText(path, Backslashes::kKeep);
+  if (stat(path.c_str(), &file) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot reach the node's socket ", shown));
+  }
+  if (!S_ISSOCK(file.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(shown, " is not a socket: expected the path that the node's OpsOptions::listen has"));
+  }
+  if (file.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat("the node of ", shown, " runs as user ", file.st_uid,
+                                                    ": expected to be run by that user, not by user ", geteuid()));
+  }
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("the path ", shown, " has ", path.size(),
+                                                   " bytes: expected at most ", sizeof(sockaddr_un::sun_path) - 1));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -64,27 +123,37 @@ void MakePrintable(google::protobuf::Message& message) {
   }
 }
 
-absl::Status CheckSocket(const std::string& path) {
-  struct stat file;
-  const std::string shown = PrintableText(path, Backslashes::kKeep);
-  if (stat(path.c_str(), &file) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot reach the node's socket ", shown));
+absl::Status CheckTarget(const OpsTarget& target) {
+  const std::string shown = PrintableText(target.address, Backslashes::kKeep);
+  const bool is_tls = absl::StartsWith(target.address, kTls);
+  if (!is_tls && !absl::StartsWith(target.address, kTcp)) return CheckSocket(target.address);
+  const auto [node, host] = NodeAndHost(is_tls ? target.address : absl::StripPrefix(target.address, kTcp));
+  const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(host);
+  if (!address.ok() || address->reach == NodeAddress::Reach::kUnixSocket) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shown, " is not an address: expected tls://NODE@HOST:PORT or tcp://127.0.0.1:PORT"));
   }
-  if (!S_ISSOCK(file.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(shown, " is not a socket: expected the path that the node's OpsOptions::listen has"));
+  if (!is_tls) {
+    if (address->reach == NodeAddress::Reach::kLoopback) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(shown, " is another machine's: expected tls://NODE@HOST:PORT, because tcp:// proves nothing"));
   }
-  if (file.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(absl::StrCat("the node of ", shown, " runs as user ", file.st_uid,
-                                                    ": expected to be run by that user, not by user ", geteuid()));
+  if (node.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shown,
+                     " does not say which node is there: expected tls://NODE@HOST:PORT, with the DNS name of the "
+                     "node's certificate"));
   }
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("the path ", shown, " has ", path.size(),
-                                                   " bytes: expected at most ", sizeof(sockaddr_un::sun_path) - 1));
+  for (const auto& [option, file] :
+       {std::pair("--cert", &target.tls.certificate_file), std::pair("--key", &target.tls.key_file),
+        std::pair("--ca", &target.tls.ca_file)}) {
+    if (file->empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(shown, " needs your certificate: expected ", option, "=FILE too"));
+    }
   }
-  return absl::OkStatus();
+  return Credentials::Tls(target.tls).Check();
 }
 
-OpsChannel::OpsChannel(const std::string& path) : stub_(proto::Ops::NewStub(Connect(path))) {}
+OpsChannel::OpsChannel(const OpsTarget& target) : stub_(proto::Ops::NewStub(Connect(target))) {}
 
 }  // namespace understudy::tool

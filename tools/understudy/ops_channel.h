@@ -17,11 +17,21 @@
 #include "absl/status/statusor.h"
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
+#include "understudy/transport/credentials.h"
 
 namespace understudy::tool {
 
-// What is wrong with the socket at `path`, as far as the file system says. NotFound: there is no file.
-absl::Status CheckSocket(const std::string& path);
+// Where a node's operator's service is.
+struct OpsTarget {
+  // The path of a Unix socket; tls://NODE@HOST:PORT, where NODE is the DNS name of the node's certificate; or
+  // tcp://HOST:PORT, which is plain and must be loopback.
+  std::string address;
+  TlsFiles tls = {};  // for tls://
+};
+
+// What is wrong with the target, as far as this machine says: the address, the files of `tls`, or the socket's file.
+// NotFound: there is no file. A node that runs later may still be reached.
+absl::Status CheckTarget(const OpsTarget& target);
 
 absl::Status ToAbsl(const grpc::Status& status);
 
@@ -33,8 +43,9 @@ class OpsChannel {
   template <class Request, class Reply>
   using Method = grpc::Status (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
-  // Connects when it is used first, and again after a connection has ended. `path` is that of the socket.
-  explicit OpsChannel(const std::string& path);
+  // Connects when it is used first, and again after a connection has ended. Reads the files of target.tls now. A target
+  // that CheckTarget refuses is never reached.
+  explicit OpsChannel(const OpsTarget& target);
 
   // Waits for the answer. DeadlineExceeded: none came within `within`.
   template <class Request, class Reply>

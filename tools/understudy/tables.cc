@@ -103,6 +103,12 @@ std::string DoingText(const proto::ActorDetails& actor) {
   return absl::StrJoin(actor.awaiting(), ", ");
 }
 
+// "suspended for 20s more", or nothing.
+std::string SuspendedText(const proto::ActorDetails& actor) {
+  if (actor.suspended_for_nanos() == 0) return "";
+  return absl::StrCat("suspended for ", DurationText(actor.suspended_for_nanos()), " more");
+}
+
 // The pids, and how many more there are.
 std::string PidsText(const google::protobuf::RepeatedPtrField<std::string>& pids, int64_t count) {
   const int64_t more = count - pids.size();
@@ -116,6 +122,25 @@ std::string TimeText(int64_t unix_nanos, absl::TimeZone zone) {
 }
 
 std::string LostText(uint64_t lost) { return lost == 0 ? "" : absl::StrCat("(", lost, " lost)\n"); }
+
+std::vector<std::string> PeerHeading() {
+  return {"PEER",        "STATE",        "EPOCH",          "ADDRESS",  "UNACKNOWLEDGED",
+          "CREDIT HELD", "CREDIT GIVEN", "WITHOUT CREDIT", "FORBIDDEN"};
+}
+std::vector<std::string> PeerRow(const proto::PeerDetails& peer) {
+  const char* const state = !peer.is_live() ? "down" : peer.is_up() ? "up" : "suspect";
+  return {peer.node(),
+          state,
+          absl::StrCat(peer.epoch()),
+          peer.address(),
+          absl::StrCat(peer.bytes_waiting()),
+          absl::StrCat(peer.credit_held_messages()),
+          absl::StrCat(peer.credit_given_messages()),
+          absl::StrCat(peer.without_credit()),
+          absl::StrCat(peer.forbidden())};
+}
+
+std::string Sender(const std::string& pid) { return pid.empty() ? "outside any actor" : pid; }
 
 class TreeText {
  public:
@@ -183,10 +208,14 @@ std::string FormatNode(const proto::NodeDetails& node) {
 
 std::string FormatActors(const std::vector<proto::ActorDetails>& actors) {
   Table table({"PID", "STATE", "WAITING", "AGE", "BEHAVIOR", "CLASS", "NAME", "DOING"});
+  const auto doing = [](const proto::ActorDetails& actor) {
+    const std::string text = DoingText(actor);
+    return text.empty() ? SuspendedText(actor) : text;
+  };
   for (const proto::ActorDetails& actor : actors) {
     table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()), AgeText(actor.oldest_age_nanos()),
                actor.behavior(), actor.class_name(),
-               actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "), DoingText(actor)});
+               actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "), doing(actor)});
   }
   return table.Text();
 }
@@ -196,6 +225,7 @@ std::string FormatActor(const proto::ActorDetails& actor) {
   if (const std::string doing = DoingText(actor); !doing.empty()) {
     absl::StrAppend(&text, actor.doing().empty() ? ", in " : " ", doing);
   }
+  if (const std::string suspended = SuspendedText(actor); !suspended.empty()) absl::StrAppend(&text, ", ", suspended);
   absl::StrAppend(&text, "\n");
   const auto line = [&](absl::string_view what, const std::string& value) {
     if (!value.empty()) absl::StrAppend(&text, what, ": ", value, "\n");
@@ -237,13 +267,21 @@ std::string FormatNames(const proto::ListNamesReply& names) {
 }
 
 std::string FormatPeers(const proto::ListPeersReply& peers) {
-  Table table({"PEER", "STATE", "EPOCH", "ADDRESS", "UNACKNOWLEDGED", "CREDIT HELD", "CREDIT GIVEN", "WITHOUT CREDIT",
-               "FORBIDDEN"});
-  for (const proto::PeerDetails& peer : peers.peers()) {
-    const char* const state = !peer.is_live() ? "down" : peer.is_up() ? "up" : "suspect";
-    table.Add({peer.node(), state, absl::StrCat(peer.epoch()), peer.address(), absl::StrCat(peer.bytes_waiting()),
-               absl::StrCat(peer.credit_held_messages()), absl::StrCat(peer.credit_given_messages()),
-               absl::StrCat(peer.without_credit()), absl::StrCat(peer.forbidden())});
+  Table table(PeerHeading());
+  for (const proto::PeerDetails& peer : peers.peers()) table.Add(PeerRow(peer));
+  return table.Text();
+}
+
+std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes) {
+  std::vector<std::string> heading = PeerHeading();
+  heading.insert(heading.begin(), "NODE");
+  Table table(std::move(heading));
+  for (const proto::NodePeers& node : nodes) {
+    for (const proto::PeerDetails& peer : node.peers()) {
+      std::vector<std::string> row = PeerRow(peer);
+      row.insert(row.begin(), node.node());
+      table.Add(std::move(row));
+    }
   }
   return table.Text();
 }
@@ -279,8 +317,14 @@ std::string FormatTree(const proto::GetTreeReply& tree) {
 
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone) {
   return absl::StrCat(LostText(entry.lost()), TimeText(entry.time_unix_nanos(), zone), "  ", entry.type(), " to ",
-                      entry.mailbox(), " of ", entry.to(), " from ",
-                      entry.from().empty() ? "outside any actor" : entry.from(), ": ", entry.why(), "\n");
+                      entry.mailbox(), " of ", entry.to(), " from ", Sender(entry.from()), ": ", entry.why(), "\n");
+}
+
+std::string FormatEntry(const proto::TraceEntry& entry, absl::TimeZone zone) {
+  const auto lost = static_cast<uint64_t>(std::max<int64_t>(entry.lost(), 0));
+  return absl::StrCat(LostText(lost), TimeText(entry.time_unix_nanos(), zone), "  #", entry.number(), "  ",
+                      entry.mailbox(), "  ", entry.type(), "  ", entry.bytes(), " bytes from ", Sender(entry.from()),
+                      entry.contents().empty() ? "" : absl::StrCat(": ", entry.contents()), "\n");
 }
 
 std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone) {

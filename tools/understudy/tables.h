@@ -22,11 +22,14 @@ std::string FormatActor(const proto::ActorDetails& actor);
 std::string FormatNames(const proto::ListNamesReply& names);
 std::string FormatPeers(const proto::ListPeersReply& peers);
 std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times);
+// The peers of several nodes in one table.
+std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes);
 std::string FormatWorkers(const proto::ListWorkersReply& workers);
 std::string FormatTree(const proto::GetTreeReply& tree);
 // The entry in one line, after a line with the number of lost entries if there are any.
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone);
+std::string FormatEntry(const proto::TraceEntry& entry, absl::TimeZone zone);
 
 }  // namespace understudy::tool
 

@@ -4,33 +4,46 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/testing/kept_log.h"
+#include "understudy/supervision/builders.h"
 #include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tests/transport/socket_path.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops.h"
 
 namespace understudy::tool {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -111,6 +124,105 @@ TEST(ClientTest, AQuestionNamesTheActorThatIsMeantAndAnythingButYesDoesNothing) 
   }
   EXPECT_TRUE(RunWords({"kill", "clerk"}, "y\n").status.ok());
   EXPECT_EQ(RunWords({"kill", "clerk", "--yes"}).prompt, "");
+}
+
+// Files what it is told.
+class Clerk final : public Actor {
+ public:
+  Mailbox<"file", int> file{this};
+  StartResult Start() override { return working_; }
+
+ private:
+  Behavior working_{"working", On(file, [](int) {})};
+};
+
+TEST(ClientTest, ATraceShowsEachMessageUntilItsBound) {
+  KeptLog log;
+  ActorSystem system({.name = "desk", .log = &log});
+  const absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(system, {.listen = absl::StrCat("unix:", SocketPath())});
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  const Ref<Clerk> clerk = system.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+  std::atomic<bool> is_over{false};
+  std::thread telling([&] {
+    while (!is_over.load()) {
+      clerk[&Clerk::file].Tell(1);
+      std::this_thread::yield();
+    }
+  });
+  const Outcome trace = RunWords({"trace", "clerk", "--messages=3", "--for=5m"});
+  is_over.store(true);
+  telling.join();
+  EXPECT_TRUE(trace.status.ok()) << trace.status;
+  const std::vector<std::string> lines = absl::StrSplit(trace.out, '\n', absl::SkipEmpty());
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("#1  file  int  4 bytes from outside any actor"), HasSubstr("#2  file"),
+                                 HasSubstr("#3  file")));
+}
+
+TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
+  KeptLog log;
+  ActorSystem desk({.name = "desk", .log = &log});
+  ActorSystem shop({.name = "shop", .log = &log});
+  const std::string first = SocketPath();
+  const std::string second = SocketPath() + "2";
+  const absl::StatusOr<std::unique_ptr<Ops>> of_desk = Ops::Start(desk, {.listen = "unix:" + first});
+  const absl::StatusOr<std::unique_ptr<Ops>> of_shop = Ops::Start(shop, {.listen = "unix:" + second});
+  ASSERT_TRUE(of_desk.ok() && of_shop.ok());
+  for (ActorSystem* const system : {&desk, &shop}) {
+    const SupervisorRef root = system->Spawn(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
+    ASSERT_TRUE(system->AwaitStart(root.pid(), absl::Seconds(60)).ok());
+  }
+  const Outcome ps = RunWords({"cluster", "ps", first, second});
+  EXPECT_TRUE(ps.status.ok()) << ps.status;
+  EXPECT_THAT(ps.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
+  const Outcome tree = RunWords({"cluster", "tree", first, second});
+  EXPECT_THAT(tree.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
+  const Outcome half = RunWords({"cluster", "tree", first, second + "x"});
+  EXPECT_EQ(half.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(half.out, HasSubstr("<desk."));
+  EXPECT_THAT(half.prompt, HasSubstr("cannot reach the node's socket"));
+}
+
+TEST(ClientTest, ACommandIsRunOverTls) {
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ASSERT_EQ(std::system(absl::StrCat("tools/make_certs ", folder, " desk alice 2>/dev/null").c_str()), 0);
+  KeptLog log;
+  ActorSystem system({.name = "desk", .log = &log});
+  absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.listen = "", .grants = {{.node = "alice", .ops = {OpsAction::kRead}}}});
+  ASSERT_TRUE(node.ok()) << node.status();
+  absl::StatusOr<std::unique_ptr<Ops>> ops =
+      Ops::Start(system, {.listen = "127.0.0.1:0",
+                          .node = node->get(),
+                          .credentials = Credentials::Tls({.certificate_file = folder + "/desk.pem",
+                                                           .key_file = folder + "/desk.key",
+                                                           .ca_file = folder + "/ca.pem"})});
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  const auto run = [&](const std::string& name, std::vector<std::string> words) {
+    words.push_back(absl::StrCat("--ops=tls://", name, "@", (*ops)->address()));
+    for (const char* option : {"--cert=FOLDER/alice.pem", "--key=FOLDER/alice.key", "--ca=FOLDER/ca.pem"}) {
+      words.push_back(absl::StrReplaceAll(option, {{"FOLDER", folder}}));
+    }
+    return RunWords(words);
+  };
+  const Outcome shown = run("desk", {"node"});
+  EXPECT_TRUE(shown.status.ok()) << shown.status;
+  EXPECT_THAT(shown.out, HasSubstr("node desk"));
+  EXPECT_EQ(run("desk", {"drain", "--yes"}).status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(run("shop", {"node"}).status.code(), absl::StatusCode::kUnavailable)
+      << "the certificate names another node";
+  *ops = nullptr;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ClientTest, AnAddressThatCannotBeUsedIsToldWithWhatIsExpected) {
+  const auto error = [](const std::string& address) {
+    return std::string(RunWords({"node", absl::StrCat("--ops=", address)}).status.message());
+  };
+  EXPECT_THAT(error("tls://127.0.0.1:7000"), HasSubstr("does not say which node is there: expected tls://NODE@HOST"));
+  EXPECT_THAT(error("tls://desk@127.0.0.1:7000"), HasSubstr("needs your certificate: expected --cert=FILE too"));
+  EXPECT_THAT(error("tls://desk@nowhere"), HasSubstr("is not an address: expected tls://NODE@HOST:PORT"));
+  EXPECT_THAT(error("tcp://10.0.0.7:7000"), HasSubstr("expected tls://NODE@HOST:PORT, because tcp:// proves nothing"));
 }
 
 TEST(ClientTest, ASocketThatCannotBeUsedIsToldWithTheReason) {

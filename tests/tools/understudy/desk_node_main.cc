@@ -35,10 +35,11 @@ int Main(const std::string& socket) {
   ActorSystem system({.name = "desk"});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = ""});
   if (!node.ok()) return 2;
-  const absl::StatusOr<std::unique_ptr<Ops>> ops =
-      Ops::Start(system, {.listen = absl::StrCat("unix:", socket),
-                          .node = node->get(),
-                          .actions = {OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain}});
+  const absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(
+      system,
+      {.listen = absl::StrCat("unix:", socket),
+       .node = node->get(),
+       .actions = {OpsAction::kKill, OpsAction::kRestart, OpsAction::kDrain, OpsAction::kSuspend, OpsAction::kTrace}});
   if (!ops.ok()) {
     std::cerr << ops.status() << "\n";
     return 2;

@@ -75,6 +75,15 @@ TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
             "file            7        2         0       0        0          0        0             0          0\n");
 }
 
+TEST(TablesTest, ASuspendedActorIsShownWithItsTime) {
+  proto::ActorDetails actor;
+  actor.set_pid("<desk.10.2>");
+  actor.set_state(proto::IDLE);
+  actor.set_suspended_for_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(20'550)));
+  EXPECT_EQ(FormatActor(actor), "<desk.10.2>: idle, suspended for 20.5s more\nno mailboxes\n");
+  EXPECT_THAT(FormatActors({actor}), HasSubstr("suspended for 20.5s more"));
+}
+
 TEST(TablesTest, ATreeIsIndentedAndSaysWhichSupervisorHasNotAnswered) {
   proto::GetTreeReply tree;
   proto::SupervisorDetails& root = *tree.add_supervisors();
@@ -144,6 +153,34 @@ TEST(ArgumentsTest, TopTakesAnOrder) {
             "'ps' takes no --by=waiting; see understudy ps --help");
 }
 
+TEST(TablesTest, AMessageOfATraceIsALine) {
+  proto::TraceEntry entry;
+  entry.set_number(7);
+  entry.set_lost(2);
+  entry.set_mailbox("file");
+  entry.set_type("shop.File");
+  entry.set_bytes(12);
+  EXPECT_EQ(FormatEntry(entry, absl::UTCTimeZone()),
+            "(2 lost)\n1970-01-01T00:00:00.000  #7  file  shop.File  12 bytes from outside any actor\n");
+  entry.set_lost(0);
+  entry.set_from("<desk.1.1>");
+  entry.set_contents("id: 3");
+  EXPECT_EQ(FormatEntry(entry, absl::UTCTimeZone()),
+            "1970-01-01T00:00:00.000  #7  file  shop.File  12 bytes from <desk.1.1>: id: 3\n");
+}
+
+TEST(TablesTest, PeersOfSeveralNodesAreOneTable) {
+  std::vector<proto::NodePeers> nodes(2);
+  nodes[0].set_node("a");
+  nodes[0].add_peers()->set_node("b");
+  nodes[1].set_node("b");
+  nodes[1].add_peers()->set_node("a");
+  const std::string text = FormatNodePeers(nodes);
+  EXPECT_THAT(text, StartsWith("NODE  PEER  STATE"));
+  EXPECT_THAT(text, HasSubstr("\na     b     down"));
+  EXPECT_THAT(text, HasSubstr("\nb     a     down"));
+}
+
 TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {
   absl::StatusOr<Arguments> arguments = ParseArguments({"--yes", "kill", "clerk"}, "/run/ops");
   ASSERT_TRUE(arguments.ok()) << arguments.status();
@@ -173,15 +210,19 @@ TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
   EXPECT_EQ(error({"pers"}), "unknown command 'pers': did you mean 'peers'?; see understudy --help");
   EXPECT_EQ(error({"dead"}), "unknown command 'dead': did you mean 'dead-letters'?; see understudy --help");
   EXPECT_EQ(error({"ps", "-j"}), "unknown option -j; see understudy ps --help");
-  EXPECT_EQ(error({"ps", "--ops="}), "--ops names no socket: expected --ops=SOCKET; see understudy ps --help");
-  EXPECT_EQ(error({"ps", "--ops"}), "--ops names no socket: expected --ops=SOCKET; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--ops="}), "--ops names no node: expected --ops=ADDRESS; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--ops"}), "--ops names no node: expected --ops=ADDRESS; see understudy ps --help");
   EXPECT_EQ(error({"lint", "a", "--ops=b"}), "'lint' takes no --ops=b; see understudy lint --help");
   EXPECT_EQ(error({"ps", "--frob"}), "unknown option --frob; see understudy ps --help");
   EXPECT_EQ(error({"ps", "--yes"}), "'ps' takes no --yes; see understudy ps --help");
   EXPECT_EQ(error({"kill"}), "'kill' takes PID|NAME, got nothing; see understudy kill --help");
+  EXPECT_EQ(error({"suspend", "clerk", "10x"}),
+            "'10x' is not a time: expected a number above 0 with a unit, such as 30s; see understudy suspend --help");
+  EXPECT_EQ(error({"suspend", "clerk", "inf"}).substr(0, 5), "'inf'");
+  EXPECT_EQ(error({"suspend", "clerk"}), "'suspend' takes PID|NAME TIME, got 'clerk'; see understudy suspend --help");
   EXPECT_EQ(error({"tree", "house"}), "'tree' takes no operand, got 'house'; see understudy tree --help");
   EXPECT_EQ(error({"ps"}, ""),
-            "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
+            "no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS; see understudy --help");
 }
 
 TEST(ArgumentsTest, ObserveTakesSocketsAndAPort) {
@@ -196,20 +237,50 @@ TEST(ArgumentsTest, ObserveTakesSocketsAndAPort) {
     return std::string(ParseArguments(words, "").status().message());
   };
   EXPECT_EQ(error({"observe"}),
-            "no node is named: expected --ops=SOCKET, or the variable UNDERSTUDY_OPS; see understudy --help");
+            "no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS; see understudy --help");
   EXPECT_EQ(error({"observe", "/a", "--port=x"}),
             "'x' is not a port: expected --port=N, from 0 to 65535; see understudy observe --help");
   EXPECT_EQ(error({"observe", "/a", "--json"}), "'observe' takes no --json; see understudy observe --help");
   EXPECT_EQ(error({"tree", "--port=1"}), "'tree' takes no --port=1; see understudy tree --help");
 }
 
+TEST(ArgumentsTest, TraceTakesItsBoundsAndClusterSeveralNodes) {
+  absl::StatusOr<Arguments> trace =
+      ParseArguments({"trace", "clerk", "--messages=5", "--for", "2m", "--every=10", "--contents"}, "/c");
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->messages, 5);
+  EXPECT_EQ(trace->time, absl::Minutes(2));
+  EXPECT_EQ(trace->every, 10);
+  EXPECT_TRUE(trace->contents);
+  EXPECT_EQ(trace->ops, "/c");
+  const absl::StatusOr<Arguments> cluster =
+      ParseArguments({"cluster", "tree", "unix:/a", "tls://b@h:1", "--cert=c", "--key=k", "--ca", "a"}, "/c");
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  EXPECT_THAT(cluster->operands, ElementsAre("tree", "/a", "tls://b@h:1"));
+  EXPECT_EQ(cluster->tls.certificate_file, "c");
+  EXPECT_EQ(cluster->tls.key_file, "k");
+  EXPECT_EQ(cluster->tls.ca_file, "a");
+  const auto error = [](const std::vector<std::string>& words) {
+    return std::string(ParseArguments(words, "/c").status().message());
+  };
+  EXPECT_EQ(error({"trace", "clerk", "--messages=0"}),
+            "'0' is not a number of messages: expected a number above 0; see understudy trace --help");
+  EXPECT_EQ(error({"trace", "clerk", "--for"}),
+            "'' is not a time: expected a number above 0 with a unit, such as 30s; see understudy trace --help");
+  EXPECT_EQ(error({"ps", "--contents"}), "'ps' takes no --contents; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--json=yes"}), "unknown option --json=yes; see understudy ps --help");
+  EXPECT_EQ(error({"ps", "--cert="}), "a file is missing: expected the path of a PEM file; see understudy ps --help");
+  EXPECT_EQ(error({"cluster", "tree"}),
+            "'cluster' takes tree|top|ps|peers ADDRESS..., got 'tree'; see understudy cluster --help");
+}
+
 TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
-  for (const char* command :
-       {"node", "tree", "ps", "top", "actor", "names", "peers", "workers", "dead-letters", "events", "stop", "kill",
-        "restart", "drain", "log-level", "observe", "lint", "completion"}) {
+  for (const char* command : {"node",    "tree",         "ps",        "top",     "actor", "names",     "peers",
+                              "workers", "dead-letters", "events",    "stop",    "kill",  "restart",   "suspend",
+                              "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :
@@ -221,7 +292,7 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
     }
   }
   EXPECT_EQ(HelpText("kill"),
-            "usage: understudy kill PID|NAME [--yes] [--ops=SOCKET] [--json]\n\nkill: kill an actor.\n\n"
+            "usage: understudy kill PID|NAME [--yes] [--ops=ADDRESS] [--json]\n\nkill: kill an actor.\n\n"
             "  --yes  does not ask\n");
 }
 

@@ -35,7 +35,7 @@ done
 
 run 0 node
 prints 'node desk'
-prints 'allowed actions: kill, restart, drain'
+prints 'allowed actions: kill, restart, drain, suspend, resume, trace'
 run 0 ps Clerk
 prints 'closed .*Clerk'
 run 0 top
@@ -69,11 +69,11 @@ run 1 kill clerk
 complains 'kill <desk.*> (clerk) on node desk? \[y/N\]'
 complains 'nothing was done: the answer was not y'
 run 1 stop clerk --yes
-complains 'does not allow its operator to stop clerk'
+complains 'does not allow user .* to stop clerk'
 run 1 log-level info
 complains 'set the log level of node desk to info; it is [a-z]*? \[y/N\]'
 run 1 log-level info --yes
-complains 'does not allow its operator to set the log level to info'
+complains 'does not allow user .* to set the log level to info'
 run 1 node --ops="$folder/nothing"
 complains "cannot reach the node's socket $folder/nothing: No such file or directory"
 run 1 node --ops="$folder"
@@ -115,7 +115,7 @@ complains "'70000' is not a port"
 run 1 observe "$folder/nothing"
 complains "cannot reach the node's socket $folder/nothing"
 run 0 observe --help
-prints 'usage: understudy observe \[SOCKET...\] \[--port=N\]'
+prints 'usage: understudy observe \[ADDRESS...\] \[--port=N\]'
 BUILD_WORKING_DIRECTORY=$folder tools/understudy/understudy observe ops nothing >"$folder/page" 2>"$folder/err" </dev/null &
 page=$!
 for _ in $(seq 3000); do
@@ -151,6 +151,33 @@ completes "$folder/ops" --ops = "$folder/op"
 completes '--port=' observe --po
 run 1 completion zsh
 complains 'expected bash'
+
+run 1 suspend clerk 30s
+complains 'suspend <desk.*> (clerk) on node desk for 30s? \[y/N\]'
+run 1 suspend clerk 11m --yes
+complains 'expected more than 0 and at most 10m'
+run 0 suspend clerk 5m --yes
+prints 'suspend clerk for 5m'
+run 0 actor clerk
+prints 'suspended for [45]m'
+prints 'file  *suspension'
+run 0 resume clerk --yes
+run 0 actor clerk
+prints 'file  *behavior'
+
+run 0 trace clerk --messages=1 --for=10ms
+run 1 trace clerk --contents
+complains 'show the contents of the messages of clerk, which may be private? \[y/N\]'
+run 1 trace clerk --contents --yes
+complains 'lacks trace contents'
+BUILD_WORKING_DIRECTORY=$folder run 0 cluster ps ops
+prints 'Clerk'
+run 1 cluster top "$folder/ops" "$folder/nothing"
+prints 'clerk'
+complains "$folder/nothing: cannot reach"
+complains '1 of 2 nodes did not answer'
+run 1 cluster frob "$folder/ops"
+complains "cluster does not show 'frob'"
 
 run 0 kill clerk --yes
 prints 'told <desk'

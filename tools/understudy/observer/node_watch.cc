@@ -29,8 +29,7 @@ using Stub = proto::Ops::Stub;
 
 }  // namespace
 
-NodeWatch::NodeWatch(size_t number, std::string socket)
-    : number_(number), socket_(std::move(socket)), channel_(socket_) {
+NodeWatch::NodeWatch(size_t number, OpsTarget target) : number_(number), target_(std::move(target)), channel_(target_) {
   thread_ = internal::StartThread([this] { Run(); });
 }
 
@@ -108,7 +107,8 @@ void NodeWatch::Welcome(const std::vector<std::shared_ptr<EventStream>>& pages) 
   if (!follows_events_.has_value()) Follow();
   for (const std::shared_ptr<EventStream>& page : pages) {
     if (node_.empty())
-      TellOne(*page, "node", absl::StrCat("{\"socket\":", ToJson(PrintableText(socket_, Backslashes::kKeep)), "}"));
+      TellOne(*page, "node",
+              absl::StrCat("{\"socket\":", ToJson(PrintableText(target_.address, Backslashes::kKeep)), "}"));
     for (const auto& [event, body] : told_) TellOne(*page, event, body);
     for (const std::string& part : tree_.All()) TellOne(*page, "tree", part);
     TellOne(*page, "events", events_.All());
@@ -164,7 +164,7 @@ void NodeWatch::LookAtNode() {
   error_.clear();
   if (!status.ok()) {
     // The file system knows better why a connection cannot be made.
-    const absl::Status reachable = CheckSocket(socket_);
+    const absl::Status reachable = CheckTarget(target_);
     error_ = PrintableText(reachable.ok() ? status.message() : reachable.message(), Backslashes::kKeep);
   }
   TellNode();
@@ -183,7 +183,7 @@ void NodeWatch::TellEntries() {
 }
 
 void NodeWatch::TellNode() {
-  TellState("node", absl::StrCat("{\"socket\":", ToJson(PrintableText(socket_, Backslashes::kKeep)),
+  TellState("node", absl::StrCat("{\"socket\":", ToJson(PrintableText(target_.address, Backslashes::kKeep)),
                                  ",\"error\":", ToJson(error_), ",\"node\":", node_.empty() ? "null" : node_, "}"));
 }
 

@@ -42,8 +42,8 @@ class NodeWatch {
   using Question = std::function<absl::StatusOr<std::string>(OpsChannel& channel)>;
   using OnAnswer = std::function<void(absl::StatusOr<std::string> answer)>;
 
-  // `number` is the place of the node on the page, `socket` the path of its operator's service.
-  NodeWatch(size_t number, std::string socket);
+  // `number` is the place of the node on the page, `target` says where its operator's service is.
+  NodeWatch(size_t number, OpsTarget target);
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
   NodeWatch& operator=(const NodeWatch&) = delete;
@@ -84,7 +84,7 @@ class NodeWatch {
   std::string Numbered(absl::string_view body) const;
 
   const size_t number_;
-  const std::string socket_;
+  const OpsTarget target_;
   OpsChannel channel_;
   EntryLog events_;
   EntryLog letters_;

@@ -159,8 +159,10 @@ HttpAnswer FileAnswer(absl::string_view path) {
 
 class Observer::Parts {
  public:
-  explicit Parts(const std::vector<std::string>& sockets) {
-    for (size_t i = 0; i < sockets.size(); ++i) nodes_.push_back(std::make_unique<NodeWatch>(i, sockets[i]));
+  explicit Parts(const ObserverOptions& options) {
+    for (size_t i = 0; i < options.nodes.size(); ++i) {
+      nodes_.push_back(std::make_unique<NodeWatch>(i, OpsTarget{.address = options.nodes[i], .tls = options.tls}));
+    }
   }
 
   absl::Status Serve(int port) {
@@ -236,15 +238,15 @@ Observer::~Observer() = default;
 std::string Observer::PrintedAddress() const { return parts_->PrintedAddress(); }
 
 absl::StatusOr<std::unique_ptr<Observer>> Observer::Start(ObserverOptions options) {
-  if (options.sockets.empty() || options.sockets.size() > limits::kObservedNodesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("there are ", options.sockets.size(),
+  if (options.nodes.empty() || options.nodes.size() > limits::kObservedNodesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", options.nodes.size(),
                                                    " nodes to observe: expected 1 to ", limits::kObservedNodesMax));
   }
   if (options.port < 0 || options.port > kPortMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("the port is ", options.port, ": expected 0, for a free one, to ", kPortMax));
   }
-  auto parts = std::make_unique<Parts>(options.sockets);
+  auto parts = std::make_unique<Parts>(options);
   if (absl::Status served = parts->Serve(options.port); !served.ok()) return served;
   return std::unique_ptr<Observer>(new Observer(std::move(parts)));
 }

@@ -1,6 +1,6 @@
 // Observer: serves the observer page, which shows nodes live in a browser and acts on them.
 //
-//   absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.sockets = {"/run/house/ops"}});
+//   absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.nodes = {"/run/house/ops"}});
 //   std::cout << (*observer)->PrintedAddress() << "\n";   // open it in a browser
 //
 // Guarantees: it is a client of the nodes' operator's services (transport/ops/ops.h) and has no rights but those of its
@@ -17,20 +17,23 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "understudy/transport/credentials.h"
 
 namespace understudy::tool {
 
 struct ObserverOptions {
-  // The paths of the Unix sockets of the nodes' operator's services, one to limits::kObservedNodesMax. A node need not
-  // run yet.
-  std::vector<std::string> sockets;
+  // The addresses of the nodes' operator's services (OpsTarget), one to limits::kObservedNodesMax. A node need not run
+  // yet.
+  std::vector<std::string> nodes;
+  // The operator's certificate, for addresses with tls://.
+  TlsFiles tls;
   // 0: a free port.
   int port = 0;
 };
 
 class Observer {
  public:
-  // InvalidArgument: there are no sockets, or too many, or the port is none. AlreadyExists: the port is taken.
+  // InvalidArgument: there are no nodes, or too many, or the port is none. AlreadyExists: the port is taken.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Observer>> Start(ObserverOptions options);
 
   ~Observer();

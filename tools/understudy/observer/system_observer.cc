@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<SystemObserver>> SystemObserver::Start(ActorSyste
       Ops::Start(system, {.listen = absl::StrCat("unix:", socket), .node = node});
   if (!ops.ok()) return ops.status();
   started->ops_ = *std::move(ops);
-  absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.sockets = {socket}});
+  absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.nodes = {socket}});
   if (!observer.ok()) return observer.status();
   started->observer_ = *std::move(observer);
   return started;

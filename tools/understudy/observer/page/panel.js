@@ -152,6 +152,12 @@ export class Panel {
       add('stop', 'Stop', {action: 'STOP', actor: pid}, 'The actor is requested to end, as its parent would do it.');
       add('kill', 'Kill', {action: 'KILL', actor: pid}, 'The actor ends at once. Its supervisor decides what follows.');
     }
+    if (pid && actor && number(actor.suspended_for_nanos) > 0) {
+      add('resume', 'Resume', {action: 'RESUME', actor: pid}, 'The actor goes on with the messages that wait.');
+    } else if (pid && actor) {
+      add('suspend', 'Suspend for 30s', {action: 'SUSPEND', actor: pid, time_nanos: '30000000000'},
+        'Its messages wait for 30 seconds, unless you resume it before. Timers, signals and handlers that have begun go on.');
+    }
     if (supervisor && child) {
       add('restart', 'Restart', {action: 'RESTART', actor: supervisor, child: child.id},
         'The child is ended and started again, without counting as a restart.');

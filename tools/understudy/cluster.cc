@@ -1,0 +1,135 @@
+#include "understudy/tools/understudy/cluster.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/printable_text.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/ops_channel.h"
+#include "understudy/tools/understudy/tables.h"
+
+namespace understudy::tool {
+namespace {
+
+using Stub = proto::Ops::Stub;
+
+constexpr std::chrono::seconds kAnswersWithin{5};
+constexpr uint32_t kTopActors = 20;
+constexpr uint32_t kActorsPerPage = 1000;
+
+// What all nodes say together.
+struct Answers {
+  proto::GetTreeReply tree;
+  std::vector<proto::ActorDetails> actors;
+  std::vector<proto::NodePeers> peers;
+};
+
+absl::Status AddTree(OpsChannel& node, Answers& all) {
+  const absl::StatusOr<proto::GetTreeReply> tree = node.Ask(&Stub::GetTree, proto::GetTreeRequest(), kAnswersWithin);
+  if (!tree.ok()) return tree.status();
+  all.tree.MergeFrom(*tree);
+  return absl::OkStatus();
+}
+
+absl::Status AddTop(OpsChannel& node, Answers& all) {
+  proto::TopActorsRequest request;
+  request.set_at_most(kTopActors);
+  const absl::StatusOr<proto::ListActorsReply> top = node.Ask(&Stub::TopActors, request, kAnswersWithin);
+  if (!top.ok()) return top.status();
+  all.actors.insert(all.actors.end(), top->actors().begin(), top->actors().end());
+  return absl::OkStatus();
+}
+
+absl::Status AddActors(OpsChannel& node, Answers& all) {
+  proto::ListActorsRequest request;
+  request.set_at_most(kActorsPerPage);
+  do {
+    const absl::StatusOr<proto::ListActorsReply> page = node.Ask(&Stub::ListActors, request, kAnswersWithin);
+    if (!page.ok()) return page.status();
+    all.actors.insert(all.actors.end(), page->actors().begin(), page->actors().end());
+    request.set_after(page->next());
+  } while (request.after() != 0);
+  return absl::OkStatus();
+}
+
+absl::Status AddPeers(OpsChannel& node, Answers& all) {
+  const absl::StatusOr<proto::NodeDetails> details = node.Ask(&Stub::GetNode, proto::GetNodeRequest(), kAnswersWithin);
+  if (!details.ok()) return details.status();
+  absl::StatusOr<proto::ListPeersReply> peers = node.Ask(&Stub::ListPeers, proto::ListPeersRequest(), kAnswersWithin);
+  if (!peers.ok()) return peers.status();
+  proto::NodePeers& one = all.peers.emplace_back();
+  one.set_node(details->name());
+  one.mutable_peers()->Swap(peers->mutable_peers());
+  return absl::OkStatus();
+}
+
+// The order of `top`: the stuck ones, the longest first, then those with the most waiting messages.
+void KeepTop(std::vector<proto::ActorDetails>& actors) {
+  const auto stuck_for = [](const proto::ActorDetails& actor) {
+    return actor.state() == proto::STUCK ? actor.doing_for_nanos() : 0;
+  };
+  std::sort(actors.begin(), actors.end(), [&](const proto::ActorDetails& a, const proto::ActorDetails& b) {
+    return std::tuple(stuck_for(b), b.waiting(), a.pid()) < std::tuple(stuck_for(a), a.waiting(), b.pid());
+  });
+  if (actors.size() > kTopActors) actors.resize(kTopActors);
+}
+
+void Write(const Arguments& arguments, const Answers& all, std::ostream& out) {
+  const std::string& what = arguments.operands[0];
+  if (!arguments.json) {
+    out << (what == "tree"    ? FormatTree(all.tree)
+            : what == "peers" ? FormatNodePeers(all.peers)
+                              : FormatActors(all.actors));
+    return;
+  }
+  if (what == "tree") out << FormatJson(all.tree);
+  for (const proto::ActorDetails& actor : all.actors) out << FormatJson(actor);
+  for (const proto::NodePeers& node : all.peers) out << FormatJson(node);
+}
+
+}  // namespace
+
+absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
+  const std::string& what = arguments.operands[0];
+  absl::Status (*const add)(OpsChannel&, Answers&) = what == "tree"    ? &AddTree
+                                                     : what == "top"   ? &AddTop
+                                                     : what == "ps"    ? &AddActors
+                                                     : what == "peers" ? &AddPeers
+                                                                       : nullptr;
+  if (add == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cluster does not show '", PrintableText(what), "': expected tree, top, ps or peers"));
+  }
+  Answers all;
+  size_t failed = 0;
+  for (size_t i = 1; i < arguments.operands.size(); ++i) {
+    const OpsTarget target{.address = arguments.operands[i], .tls = arguments.tls};
+    absl::Status added = CheckTarget(target);
+    if (added.ok()) {
+      OpsChannel node(target);
+      added = add(node, all);
+    }
+    if (added.ok()) continue;
+    ++failed;
+    terminal.prompt << PrintableText(target.address, Backslashes::kKeep) << ": "
+                    << PrintableText(added.message(), Backslashes::kKeep) << "\n";
+  }
+  if (what == "top") KeepTop(all.actors);
+  Write(arguments, all, terminal.out);
+  if (failed == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(failed, " of ", arguments.operands.size() - 1, " nodes did not answer, and are not shown"));
+}
+
+}  // namespace understudy::tool
