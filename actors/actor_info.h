@@ -73,6 +73,8 @@ struct ActorInfo {
   std::string behavior;  // the current one's name; empty: it has none
   // The handlers that have begun and await something, the oldest first.
   std::vector<std::string> awaiting;
+  // The actors whose answers it waits for, one for each call that has none, in no order: at most limits::kTiesToldMax.
+  std::vector<Pid> asks;
   // How long the oldest message has waited in a mailbox, to 100 ms; zero if none waits. The time counts from the turn
   // that sorted the message or, if it did not wake the actor, from when it came; for what came during the handler that
   // runs, from the begin of that handler. Without a mailbox's messages that were never sorted beyond the newest

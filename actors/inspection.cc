@@ -70,6 +70,7 @@ absl::Duration Reader::OldestAge(ActorCell& cell, uint64_t life, int64_t waiting
 
 bool Matches(const ActorInfo& info, const ActorQuery& query) {
   if (query.state.has_value() && info.state != *query.state) return false;
+  if (query.asking_only && info.asks.empty()) return false;
   if (query.text.empty()) return true;
   const auto has = [&](absl::string_view text) { return absl::StrContains(text, query.text); };
   return has(info.pid.ToString()) || has(info.class_name) || has(info.label) ||

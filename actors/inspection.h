@@ -41,6 +41,7 @@ struct ActorQuery {
   // Only actors with a mailbox of this wire name, such as "understudy.Supervisor/WhichChildren".
   std::string mailbox;
   absl::optional<ActorState> state;  // only actors in this state
+  bool asking_only = false;          // only actors that wait for answers (ActorInfo::asks)
 };
 
 struct ActorPage {

@@ -52,6 +52,8 @@ constexpr Command kCommands[] = {
     {"actor", "PID|NAME", 1, "", "show one actor with its mailboxes, links and monitors",
      "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, suspension, or handler (one that\n"
      "awaits).\n"},
+    {"waits", "", 0, "", "show which actors wait for whose answers",
+     "A line for each call that has no answer. Actors that wait for each other in a circle are a call cycle.\n"},
     {"names", "[PREFIX]", 1, "", "show the names that the node knows, or those that begin with PREFIX", ""},
     {"peers", "", 0, "", "show the nodes that this one knows, with their sessions", ""},
     {"workers", "", 0, "", "show the threads that run the actors, and what they are at", ""},

@@ -73,6 +73,7 @@ class Client {
   absl::StatusOr<std::vector<proto::ActorDetails>> Actors(proto::ListActorsRequest request);
   void Write(const std::vector<proto::ActorDetails>& actors);
   absl::Status Ps();
+  absl::Status Waits();
   absl::Status Top();
   absl::Status TopForever();
   absl::Status Names();
@@ -126,6 +127,19 @@ absl::Status Client::Ps() {
   const absl::StatusOr<std::vector<proto::ActorDetails>> actors = Actors(std::move(request));
   if (actors.ok()) Write(*actors);
   return actors.status();
+}
+
+absl::Status Client::Waits() {
+  proto::ListActorsRequest request;
+  request.set_asking_only(true);
+  const absl::StatusOr<std::vector<proto::ActorDetails>> actors = Actors(std::move(request));
+  if (!actors.ok()) return actors.status();
+  if (arguments_.json) {
+    Write(*actors);
+  } else {
+    out_ << FormatWaits(*actors);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Client::Top() {
@@ -290,6 +304,7 @@ absl::Status Client::Run() {
       {"ps", [&] { return Ps(); }},
       {"top", [&] { return TopForever(); }},
       {"actor", [&] { return Show(&Stub::GetActor, actor, &FormatActor); }},
+      {"waits", [&] { return Waits(); }},
       {"names", [&] { return Names(); }},
       {"peers", [&] { return Show(&Stub::ListPeers, proto::ListPeersRequest(), &FormatPeers); }},
       {"workers", [&] { return Show(&Stub::ListWorkers, proto::ListWorkersRequest(), &FormatWorkers); }},

@@ -238,6 +238,7 @@ std::string FormatActor(const proto::ActorDetails& actor) {
   line("monitors", PidsText(actor.monitors(), actor.monitor_count()));
   line("monitored by", PidsText(actor.monitored_by(), actor.monitored_by_count()));
   line("behavior", actor.behavior());
+  line("waits for the answers of", absl::StrJoin(actor.asks(), " "));
   if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
   if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
   Table waiting({"MAILBOX", "OPEN", "WAITING", "OLDEST AGE", "CAPACITY", "BYTES", "BYTES MAX", "TYPE"});
@@ -281,6 +282,17 @@ std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes) {
       std::vector<std::string> row = PeerRow(peer);
       row.insert(row.begin(), node.node());
       table.Add(std::move(row));
+    }
+  }
+  return table.Text();
+}
+
+std::string FormatWaits(const std::vector<proto::ActorDetails>& actors) {
+  Table table({"PID", "NAME", "IN", "WAITS FOR"});
+  for (const proto::ActorDetails& actor : actors) {
+    for (const std::string& callee : actor.asks()) {
+      table.Add({actor.pid(), actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "),
+                 DoingText(actor), callee});
     }
   }
   return table.Text();

@@ -21,6 +21,7 @@ std::string FormatActors(const std::vector<proto::ActorDetails>& actors);
 std::string FormatActor(const proto::ActorDetails& actor);
 std::string FormatNames(const proto::ListNamesReply& names);
 std::string FormatPeers(const proto::ListPeersReply& peers);
+std::string FormatWaits(const std::vector<proto::ActorDetails>& actors);
 std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times);
 // The peers of several nodes in one table.
 std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes);

@@ -100,6 +100,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
   }
   out.set_oldest_age_nanos(absl::ToInt64Nanoseconds(info.oldest_age));
   for (const MailboxInfo& mailbox : info.mailboxes) ToDetails(mailbox, *out.add_mailboxes());
+  for (const Pid callee : info.asks) out.add_asks(TextOf(callee));
   for (const Pid peer : info.links) out.add_links(TextOf(peer));
   for (const Pid target : info.monitors) out.add_monitors(TextOf(target));
   for (const Pid watcher : info.monitored_by) out.add_monitored_by(TextOf(watcher));
@@ -188,7 +189,8 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
                           .at_most = request.at_most() == 0 ? ActorQuery().at_most : request.at_most(),
                           .waiting_min = request.waiting_min(),
                           .text = request.text(),
-                          .state = StateOf(request.state())});
+                          .state = StateOf(request.state()),
+                          .asking_only = request.asking_only()});
   proto::ListActorsReply reply;
   reply.set_next(page.next);
   size_t bytes = 0;

@@ -132,6 +132,15 @@ std::vector<AskAction> AskTable::Settle(uint64_t id) {
 
 void AskTable::NoteSpan(uint64_t id, const Span& span) { NotesOf(id).span = std::make_unique<Span>(span); }
 
+std::vector<Pid> AskTable::OpenCallees(size_t at_most) const {
+  std::vector<Pid> callees;
+  for (const Slot& slot : slots_) {
+    if (callees.size() == at_most) break;
+    if (slot.id != 0 && slot.answered == 0 && !slot.callee.is_null()) callees.push_back(slot.callee);
+  }
+  return callees;
+}
+
 void AskTable::AddTellCallee(const Slot& slot, std::vector<AskAction>& actions) {
   if (slot.answered != 0 || slot.callee.is_null()) return;
   actions.emplace_back(TellCallee{.callee = slot.callee, .ask = slot.id});

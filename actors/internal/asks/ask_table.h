@@ -145,6 +145,8 @@ class AskTable {
   absl::Status StatusOf(uint64_t id) const;
   // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
+  // The callees of calls that have no answer, at most `at_most` of them; one of two calls is told twice.
+  std::vector<Pid> OpenCallees(size_t at_most) const;
 
   // The next three functions say that ask `id` is neither a call nor a sleep. Each requires IsUnderWay(id).
   //

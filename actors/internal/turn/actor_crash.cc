@@ -168,6 +168,9 @@ void Inspect(const ActorCore& core, ActorInfo& info) {
     const Actor& object = *core.object();
     info.class_name = DemangledName(typeid(object).name());
   }
+  if (const AskTable* const asks = core.parts().known_asks(); asks != nullptr) {
+    info.asks = asks->OpenCallees(limits::kTiesToldMax);
+  }
   const BehaviorTable* table = core.behavior().get();
   const uint64_t scoped = core.parts().closed_mask();
   const ActorTimers* const timers = core.parts().known_timers();

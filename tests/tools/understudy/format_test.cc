@@ -129,6 +129,18 @@ TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
             "1970-01-01T00:00:00.000  <desk.1.1>: child 'clerk' <desk.2.1> exited: Killed\n");
 }
 
+TEST(TablesTest, AWaitIsALineForEachCallWithoutAnAnswer) {
+  proto::ActorDetails asker = Actor("<desk.7.2>", proto::AWAITING, 0);
+  asker.add_names("orders");
+  asker.add_awaiting("shop.Orders/Place");
+  asker.add_asks("<desk.9.1>");
+  asker.add_asks("<desk.10.1>");
+  EXPECT_EQ(FormatWaits({asker, Actor("<desk.8.2>", proto::IDLE, 0)}),
+            "PID         NAME    IN                 WAITS FOR\n"
+            "<desk.7.2>  orders  shop.Orders/Place  <desk.9.1>\n"
+            "<desk.7.2>  orders  shop.Orders/Place  <desk.10.1>\n");
+}
+
 TEST(TablesTest, TimesOfHandlersHaveThreeDigits) {
   proto::ListHandlerTimesReply reply;
   proto::HandlerTimesDetails& handler = *reply.add_handlers();
@@ -278,9 +290,9 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
-  for (const char* command : {"node",    "tree",         "ps",        "top",     "actor", "names",     "peers",
-                              "workers", "dead-letters", "events",    "stop",    "kill",  "restart",   "suspend",
-                              "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
+  for (const char* command : {"node",    "tree",    "ps",           "top",       "actor",   "waits", "names",
+                              "peers",   "workers", "dead-letters", "events",    "stop",    "kill",  "restart",
+                              "suspend", "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :

@@ -40,6 +40,10 @@ run 0 ps Clerk
 prints 'closed .*Clerk'
 run 0 top
 prints 'clerk'
+run 0 top --by=age
+prints 'AGE'
+run 0 waits
+prints 'WAITS FOR'
 run 0 top --by=handler-time
 prints 'one of 128 runs'
 run 0 actor clerk

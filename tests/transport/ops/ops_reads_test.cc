@@ -283,6 +283,49 @@ TEST(ReadTopActorsTest, TheAgeOfTheOldestMessageIsToldAndOrdersActors) {
   EXPECT_EQ(details->mailboxes(1).oldest_age_nanos(), 0);
 }
 
+class Giver final : public Actor {
+ public:
+  Mailbox<"give", Call<int, int>> give{this};
+  Mailbox<"open", int> open{this};
+  StartResult Start() override { return shut_; }
+
+ private:
+  Behavior shut_{"shut", On(open, [this](int) { return open_; })};
+  Behavior open_{"open", On(give, [](int asked) { return asked; })};
+};
+
+class Taker final : public Actor {
+ public:
+  Mailbox<"take", int> take{this};
+  explicit Taker(Ref<Giver> giver) : giver_(giver) {}
+  StartResult Start() override { return working_; }
+
+ private:
+  Task<> Take(int what) {
+    auto asked = giver_[&Giver::give].Ask(what, absl::Hours(1));
+    (void)co_await asked;
+  }
+  const Ref<Giver> giver_;
+  Behavior working_{"working", On(take, &Taker::Take)};
+};
+
+TEST(ReadActorsTest, WhoWaitsForWhoseAnswersIsTold) {
+  TestSystem system;
+  const Ref<Giver> giver = system.Spawn<Giver>();
+  const Ref<Taker> taker = system.Spawn<Taker>(giver);
+  taker[&Taker::take].Tell(1);
+  system.RunUntilIdle();
+  proto::ListActorsRequest request;
+  request.set_asking_only(true);
+  proto::ListActorsReply reply = internal::ReadActors(system, request);
+  ASSERT_THAT(reply.actors(), SizeIs(1));
+  EXPECT_EQ(reply.actors(0).pid(), internal::TextOf(taker.pid()));
+  EXPECT_THAT(reply.actors(0).asks(), ElementsAre(internal::TextOf(giver.pid())));
+  giver[&Giver::open].Tell(1);
+  system.RunUntilIdle();
+  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(0));
+}
+
 class OpsActionsTest : public ::testing::Test {
  protected:
   // A process of this user, who may do `allowed`.
