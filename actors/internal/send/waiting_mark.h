@@ -10,7 +10,6 @@
 
 #include <cstdint>
 
-#include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/envelope.h"
@@ -44,7 +43,7 @@ class WaitingMark {
     const uint64_t ticks_ago = (TickOf(now) - tick) & kTickMask;
     // A sender may read the clock a little later than the caller.
     if (ticks_ago > kTickMask - kAheadMax) return now;
-    return now + absl::Nanoseconds(-static_cast<int64_t>(ticks_ago << kTickShift));
+    return MonotonicTime::FromNanos(now.nanos() - static_cast<int64_t>(ticks_ago << kTickShift));
   }
 
  private:
