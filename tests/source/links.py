@@ -26,9 +26,9 @@ _HEADER = re.compile(r"`([a-z_/0-9]+\.h)`")
 _INCLUDE = re.compile(r'^#include "understudy/([^"]+)"', re.MULTILINE)
 _PUBLIC_HEADERS = "tests/build/public_headers.cc"
 _FOR_USERS = re.compile(r"README\.md|docs/(?:guide/[^/]+|for_[^/]+)\.md")
-# //:testing, //:cluster_testing, //:gateway, //:metrics and //:ops.
+# //:testing, //:cluster_testing, //:gateway, //:metrics, //:ops and //:tracing.
 _OTHER_TARGETS = re.compile(
-    r"(?:actors|transport)/testing/|actors/(?:test_system|\w+_executor)\.h|transport/(?:gateway|metrics|ops)/")
+    r"(?:actors|transport)/testing/|actors/(?:test_system|\w+_executor)\.h|transport/(?:gateway|metrics|ops|tracing)/")
 # Bazel's own rule, and the name that stands for any test.
 _NO_TARGETS = {"cc_test", "foo_test"}
 
