@@ -17,16 +17,19 @@
 #include "understudy/examples/shop/journal.h"
 #include "understudy/examples/shop/shop.ref.h"
 #include "understudy/examples/shop/shop_tree.h"
+#include "understudy/examples/shop/traces.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/tracing/otlp_exporter.h"
 
 ABSL_FLAG(std::string, journal, "/tmp/understudy-shop", "the folder of the journals; it is made");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "where customers call");
 ABSL_FLAG(absl::Duration, pay_within, absl::Minutes(10), "an order that is not paid by then is cancelled");
 ABSL_FLAG(int, skus, 10, "kinds of items: sku-0, sku-1, ...");
 ABSL_FLAG(int, items, 100'000, "items of each kind, before the first order");
+ABSL_FLAG(std::string, traces, "", "the collector of traces, such as 127.0.0.1:4317; empty: there are none");
 
 int main(int argc, char** argv) {
   using namespace understudy;
@@ -43,7 +46,12 @@ int main(int argc, char** argv) {
   shop::FileJournal journal(folder + "/orders");
   const shop::Catalogue catalogue = shop::MakeCatalogue(absl::GetFlag(FLAGS_skus), absl::GetFlag(FLAGS_items));
 
-  ActorSystem system({.name = "shop"});
+  absl::StatusOr<std::unique_ptr<OtlpExporter>> exporter = shop::ExportTraces("shop", absl::GetFlag(FLAGS_traces));
+  if (!exporter.ok()) {
+    std::cerr << "shop_node: " << exporter.status().message() << "\n";
+    return 2;
+  }
+  ActorSystem system({.name = "shop", .tracing = {.spans = exporter->get()}});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = ""});
   if (!node.ok()) {
     std::cerr << "shop_node: " << node.status().message() << "\n";
@@ -62,6 +70,7 @@ int main(int argc, char** argv) {
       OneForOne()
           .Intensity(10, absl::Minutes(1))
           .Child("inventory", Process("inventory_node", {absl::StrCat("--journal=", folder, "/items"),
+                                                         absl::StrCat("--traces=", absl::GetFlag(FLAGS_traces)),
                                                          absl::StrCat("--skus=", absl::GetFlag(FLAGS_skus)),
                                                          absl::StrCat("--items=", absl::GetFlag(FLAGS_items))}))
           .Child("orders", Of(shop::OrdersTree(catalogue, &journal, absl::GetFlag(FLAGS_pay_within)))));
