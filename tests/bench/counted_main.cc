@@ -13,8 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/trace.h"
 #include "understudy/tests/bench/build_info.h"
 #include "understudy/tests/bench/measuring.h"
 
@@ -24,6 +28,26 @@ namespace understudy::bench {
 namespace {
 
 constexpr int64_t kBurst = 640;
+// Of so many letters, or round trips, one is traced in the operations with traces.
+constexpr int64_t kTracedOf = 100;
+
+// Takes spans as the exporter's queue does: a copy, under a lock.
+class SpanRing final : public SpanSink {
+ public:
+  void Take(const Span& span) override {
+    absl::MutexLock lock(&mu_);
+    spans_[++count_ % spans_.size()] = span;
+  }
+  int64_t count() const {
+    absl::MutexLock lock(&mu_);
+    return count_;
+  }
+
+ private:
+  mutable absl::Mutex mu_;
+  std::array<Span, 1024> spans_ ABSL_GUARDED_BY(mu_);
+  int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
+};
 
 template <size_t kBytes>
 struct Letter {
@@ -57,8 +81,8 @@ class Driver final : public Actor {
   Mailbox<"start", int64_t> start{this};
   Mailbox<"done", int64_t> done{this};
 
-  Driver(Channel<Letter<kBytes>> letters, Channel<int64_t> end_of_burst, Finish* finish)
-      : letters_(letters), end_of_burst_(end_of_burst), finish_(finish) {}
+  Driver(Channel<Letter<kBytes>> letters, Channel<int64_t> end_of_burst, Finish* finish, bool traces)
+      : letters_(letters), end_of_burst_(end_of_burst), finish_(finish), traces_(traces) {}
 
   StartResult Start() override { return driving_; }
 
@@ -68,9 +92,18 @@ class Driver final : public Actor {
     Burst();
   }
   void Burst() {
-    SendBurst<kBytes>(letters_, std::min(left_, kBurst));
+    traces_ ? SendTraced(std::min(left_, kBurst)) : SendBurst<kBytes>(letters_, std::min(left_, kBurst));
     left_ -= std::min(left_, kBurst);
     SendOrDie(end_of_burst_, left_);
+  }
+  void SendTraced(int64_t count) {
+    for (; count > 0; --count) {
+      const bool is_traced = --until_trace_ == 0;
+      if (is_traced) until_trace_ = kTracedOf;
+      if (is_traced) (void)context().StartTrace("letter");
+      SendOrDie(letters_, Letter<kBytes>{{count}});
+      if (is_traced) context().EndTrace();
+    }
   }
   void Done(int64_t handled) {
     if (left_ > 0) {
@@ -83,6 +116,8 @@ class Driver final : public Actor {
   const Channel<Letter<kBytes>> letters_;
   const Channel<int64_t> end_of_burst_;
   Finish* const finish_;
+  const bool traces_;
+  int64_t until_trace_ = kTracedOf;
   int64_t left_ = 0;
   Behavior driving_{"driving", On(start, &Driver::Begin), On(done, &Driver::Done)};
 };
@@ -148,12 +183,12 @@ class Receiver final : public Actor {
 };
 
 template <size_t kBytes>
-int64_t RunBursts(ActorSystem& system, Taking taking, int64_t letters) {
+int64_t RunBursts(ActorSystem& system, Taking taking, int64_t letters, bool traces = false) {
   using To = Receiver<kBytes>;
   using From = Driver<kBytes>;
   Finish finish(system);
   const Ref<To> receiver = system.Spawn<To>(taking);
-  const Ref<From> driver = system.Spawn<From>(receiver[&To::letter], receiver[&To::end_of_burst], &finish);
+  const Ref<From> driver = system.Spawn<From>(receiver[&To::letter], receiver[&To::end_of_burst], &finish, traces);
   SendOrDie(receiver[&To::driver], driver[&From::done]);
   AwaitStarted(system, receiver[&To::count]);
   SendOrDie(driver[&From::start], letters);
@@ -197,7 +232,7 @@ class Client final : public Actor {
   Mailbox<"tell", int64_t> tell{this};
   Mailbox<"returned", Body> returned{this};
 
-  Client(Ref<Echo<kBytes>> echo, Finish* finish) : echo_(echo), finish_(finish) {}
+  Client(Ref<Echo<kBytes>> echo, Finish* finish, bool traces) : echo_(echo), finish_(finish), traces_(traces) {}
 
   StartResult Start() override {
     SendOrDie(echo_[&Echo<kBytes>::back], context().ChannelTo(returned));
@@ -224,6 +259,7 @@ class Client final : public Actor {
   void Returned(const Body& body) {
     ++returns_;
     left_ = body.words[0] - 1;
+    if (traces_) TraceSome();
     if (left_ > 0) {
       SendOrDie(echo_tell_, Body{{left_}});
     } else {
@@ -231,8 +267,20 @@ class Client final : public Actor {
     }
   }
 
+  // Counts down, because a division would cost as much as the traces do.
+  void TraceSome() {
+    if (is_in_trace_) context().EndTrace();  // that of the round trip before
+    is_in_trace_ = --until_trace_ == 0;
+    if (!is_in_trace_) return;
+    until_trace_ = kTracedOf;
+    (void)context().StartTrace("round trip");
+  }
+
   const Ref<Echo<kBytes>> echo_;
   Finish* const finish_;
+  const bool traces_;
+  bool is_in_trace_ = false;
+  int64_t until_trace_ = kTracedOf;
   Channel<Body> echo_tell_;
   int64_t left_ = 0;
   int64_t returns_ = 0;
@@ -240,10 +288,10 @@ class Client final : public Actor {
 };
 
 template <size_t kBytes>
-int64_t RunRoundTrips(ActorSystem& system, GivingBack how, int64_t round_trips) {
+int64_t RunRoundTrips(ActorSystem& system, GivingBack how, int64_t round_trips, bool traces = false) {
   Finish finish(system);
   const Ref<Echo<kBytes>> echo = system.Spawn<Echo<kBytes>>(how);
-  const Ref<Client<kBytes>> client = system.Spawn<Client<kBytes>>(echo, &finish);
+  const Ref<Client<kBytes>> client = system.Spawn<Client<kBytes>>(echo, &finish, traces);
   SendOrDie(how == GivingBack::kByTell ? client[&Client<kBytes>::tell] : client[&Client<kBytes>::ask], round_trips);
   const int64_t done = finish.Await();
   EndActors(system, {echo.pid(), client.pid()});
@@ -268,13 +316,18 @@ int64_t Run(ActorSystem& system, absl::string_view operation, int64_t count) {
   if (operation == "round_trip") return RunRoundTrips<kBytes>(system, GivingBack::kByTell, count);
   if (operation == "ask") return RunRoundTrips<kBytes>(system, GivingBack::kByResult, count);
   if (operation == "ask_replier") return RunRoundTrips<kBytes>(system, GivingBack::kByReplier, count);
+  if (operation == "counting_traced") return RunBursts<kBytes>(system, Taking::kPlain, count, /*traces=*/true);
+  if (operation == "trip_traced") {
+    return RunRoundTrips<kBytes>(system, GivingBack::kByTell, count, /*traces=*/true);
+  }
   if (operation == "spawn") return RunLives<kBytes>(system, count);
   return -1;
 }
 
 int CallWrongly(absl::string_view what) {
   std::cerr << "counted: " << what << "\nusage: counted --operation=NAME --bytes=8|80 --operations=N\n"
-            << "operations: send receive become guard_miss guard_open round_trip ask ask_replier spawn\n";
+            << "operations: send receive become guard_miss guard_open round_trip ask ask_replier spawn counting_traced "
+            << "trip_traced\n";
   return 2;
 }
 
@@ -299,7 +352,9 @@ int Main(const std::vector<std::string>& arguments) {
     if (!known) return CallWrongly(argument);
   }
   if (count <= 0 || (bytes != 8 && bytes != 80)) return CallWrongly("a count above 0, of 8 or 80 bytes");
+  SpanRing spans;
   ActorSystemOptions options;
+  options.tracing = {.spans = absl::EndsWith(operation, "_traced") ? &spans : nullptr, .sampled_ratio = 1};
   options.threads.threads = 1;
   options.seed = 1;
   ActorSystem system(options);
