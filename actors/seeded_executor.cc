@@ -11,6 +11,7 @@
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/trace.h"
 
 namespace understudy {
 
@@ -60,6 +61,8 @@ bool SeededExecutor::RunOne() {
     runnable = runnable_[choice];
     runnable_.erase(runnable_.begin() + static_cast<std::ptrdiff_t>(choice));
   }
+  // This thread may hold a TraceScope, whose trace is not that of the turns that it runs.
+  const TraceContext* const outside = std::exchange(internal::this_trace, nullptr);
   // Within a held handler, HoldHere has set up a worker already.
   if (internal::ThisWorker() != nullptr && &internal::ThisWorker()->executor == this) {
     internal::ThisWorker()->RunTurn(*runnable);
@@ -67,6 +70,7 @@ bool SeededExecutor::RunOne() {
     internal::WorkerScope scope(worker_);
     worker_.RunTurn(*runnable);
   }
+  internal::this_trace = outside;
   return true;
 }
 

@@ -272,7 +272,7 @@ TEST(TestSystemTest, TracesUntilItsLastActorHasEnded) {
     shared.Spawn<Trapper>();
     shared.RunUntilIdle();
   }
-  EXPECT_EQ(lines.size(), 2U);  // its start and its exit
+  EXPECT_EQ(lines.size(), 3U);  // its start, its exit and its end
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ TEST(EnvelopeTest, ImpossibleNumbersAreBadFrames) {
   *signal.mutable_to() = ToAddress({22}, Pid(2, 1, 1));
   const auto decode = [&] { return DecodeEnvelope(kThere, envelope.SerializeAsString()).status(); };
   EXPECT_FALSE(decode().ok());  // kind 0
-  signal.set_kind(14);
+  signal.set_kind(18);
   EXPECT_FALSE(decode().ok());
   signal.set_kind(1);
   EXPECT_TRUE(decode().ok());

@@ -192,6 +192,7 @@ TEST_F(OutstandingRequestsTest, ItemsAreSentOnlyWhileThePeersCallIsOpen) {
   EXPECT_FALSE(ties_.OnStreamPosted(item));
   ASSERT_TRUE(ties_.OnCalled(kThere, kAsk, kHere));
   EXPECT_TRUE(ties_.OnStreamPosted(item));
+  EXPECT_FALSE(ties_.OnStreamsAnswered(kThere, kAsk).has_value());
   EXPECT_TRUE(ties_.OnAnswers(kThere, kAsk));
   EXPECT_FALSE(ties_.OnStreamPosted(item));
   ASSERT_TRUE(ties_.OnCalled(kThere, kAsk, kHere));

@@ -38,17 +38,14 @@ constexpr Command kCommands[] = {
     {"tree", "", 0, "", "show the supervisors with their children",
      "A supervisor that has not answered within half a second is shown as such.\n"},
     {"ps", "[TEXT]", 1, "", "show the actors, or those whose pid, class, label or name contains TEXT",
-     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can be "
-     "read);\n"
-     "running; stuck (in one handler for a second or longer).\n"},
+     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can\n"
+     "be read); running; stuck (in one handler for a second or longer).\n"},
     {"top", "", 0, "--watch --by", "show the actors that are stuck, and those with the most waiting messages",
      "  --watch            shows them again each second, until it is interrupted\n"
      "  --by=age           shows those whose oldest message has waited longest\n"
-     "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first: "
-     "the\n"
-     "                     number of runs that were timed, their mean, the time within which half and 99 of 100 "
-     "ended,\n"
-     "                     and the longest\n"},
+     "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first:\n"
+     "                     the number of runs that were timed, their mean, the time within which half and 99 of 100\n"
+     "                     ended, and the longest\n"},
     {"actor", "PID|NAME", 1, "", "show one actor with its mailboxes, links and monitors",
      "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, suspension, or handler (one that\n"
      "awaits).\n"},
@@ -68,9 +65,9 @@ constexpr Command kCommands[] = {
      "it went.\n"
      "  --yes  does not ask\n"},
     {"suspend", "PID|NAME TIME", 2, "--yes", "keep an actor from handling messages for a time, at most ten minutes",
-     "TIME is a number with a unit, such as 30s or 2m. Messages are accepted until a mailbox is full, and wait; "
-     "timers,\n"
-     "signals and handlers that have begun act as always, and the actor can be stopped. It ends with its time.\n"
+     "TIME is a number with a unit, such as 30s or 2m. Messages are accepted until a mailbox is full, and wait;\n"
+     "timers, signals and handlers that have begun act as always, and the actor can be stopped. It ends with its\n"
+     "time.\n"
      "  --yes  does not ask\n"},
     {"resume", "PID|NAME", 1, "--yes", "end the suspension of an actor", "  --yes  does not ask\n"},
     {"drain", "", 0, "--yes", "make the node end its actors in order and leave, as SIGTERM does",
@@ -89,15 +86,13 @@ constexpr Command kCommands[] = {
      "  --yes         does not ask\n"},
     {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "",
      "show several nodes as one: their tree, busiest actors, actors, or peers",
-     "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit "
-     "status\n"
-     "is 1 then.\n"},
+     "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit\n"
+     "status is 1 then.\n"},
     {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
-     "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors "
-     "did and dead letters as they come, and offers the actions that the node\n"
-     "allows. It is served on 127.0.0.1 until the command is interrupted. Who has the printed address can do what\n"
-     "you can, so keep it to yourself.\n"
+     "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors\n"
+     "did and dead letters as they come, and offers the actions that the node allows. It is served on 127.0.0.1 until\n"
+     "the command is interrupted. Who has the printed address can do what you can, so keep it to yourself.\n"
      "  --port=N  the port; 0, a free one, unless it is given\n"},
     {"lint", "FILE", 1, "", "check the file of a supervision tree, without a node",
      "Finds errors of syntax, unknown fields, and what the tree's program would refuse when it starts. Only that\n"

@@ -13,7 +13,7 @@
 // is cancelled, or whose asker ends, cancels the call. An rpc that `returns (stream M)` is a stream (stream.h): the
 // next item is read when the last one was written, so an asker that reads slowly holds up the server. An rpc with the
 // option `cast` is called for each tell, with GrpcClientOptions::cast_timeout; an error counts the tell as rejected.
-// The client sends no metadata besides gRPC's own.
+// An rpc that takes a stream has no mailbox here: opening it gets NoMailbox. The client sends no metadata but gRPC's.
 //
 // Errors: those of a gateway (gateway.h) are the library's again, so that IsFull or IsRestarting hold as they do beside
 // the actor. Of other servers UNAVAILABLE is NoConnection, UNIMPLEMENTED NoMailbox, DEADLINE_EXCEEDED Expired,
@@ -185,13 +185,19 @@ class GrpcClient final : public internal::GrpcClientBase {
     declaration.wire_name = internal::MailboxNames::Find(declaration.hash);  // never freed
     declaration.request = &internal::TypeOf<typename Traits::Request>();
     if constexpr (Traits::kIsCall) declaration.reply = &internal::TypeOf<typename Traits::Reply>();
-    declaration.is_stream = Traits::kIsStream;
+    declaration.item_bits = internal::ItemBits(Traits::kIsStream ? internal::kStreamAsk : 0);
     declaration.capacity_bytes = limits::kMailboxCapacityBytes;
     auto rpc = std::make_shared<const internal::ServiceRpc<M>>(declaration);
     rpcs_.push_back(rpc);
     return *rpc;
   }
 
+  template <class Item, class Reply>
+  void Add(absl::string_view /*name*/, Channel<Call<Stream<Item>, Reply>> (R::* /*channel*/)() const,
+           Clauses& /*clauses*/) {}
+  template <class Item, class Answer>
+  void Add(absl::string_view /*name*/, Channel<Call<Stream<Item>, Stream<Answer>>> (R::* /*channel*/)() const,
+           Clauses& /*clauses*/) {}
   template <class Request, class Reply>
   void Add(absl::string_view name, Channel<Call<Request, Reply>> (R::* /*channel*/)() const, Clauses& clauses) {
     const auto& rpc = AddRpc<Call<Request, Reply>>(name);

@@ -115,7 +115,9 @@ bool PeerCore::HasCredit(const Message& message) {
     peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
     return false;
   }
-  if (const uint64_t features = FeaturesFor(message.ask); (peer_->session.features() & features) != features) {
+  // With the message the peer may have left, and the session is over.
+  if (const uint64_t features = FeaturesFor(message.ask);
+      peer_->session.is_live() && (peer_->session.features() & features) != features) {
     peer_->session.EndForBadFrame("a stream is asked for, and the session has none", Now());
     return false;
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "understudy/actors/cut_text.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/proto/options.pb.h"
@@ -55,6 +56,7 @@ std::string ShownContents(const std::string& type, const std::string& bytes) {
   printer.SetUseUtf8StringEscaping(true);
   std::string text;
   if (!printer.PrintToString(*message, &text)) return "";
+  absl::StripTrailingAsciiWhitespace(&text);
   // The text format has escaped what is not text, but not what turns its direction.
   return CutText(PrintableText(text, Backslashes::kKeep), limits::kOpsContentsBytesMax);
 }

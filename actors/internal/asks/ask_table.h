@@ -227,7 +227,7 @@ class AskTable {
     Pid waits_for_room;              // the actor in whose mailbox a SendWhenRoom waits for room; null if none
     bool is_room_elsewhere = false;  // that actor is on another node
     bool has_items = false;          // its answer or its request is a stream
-    std::unique_ptr<Span> span;  // of a call of a trace, until it ends
+    std::unique_ptr<Span> span;      // of a call of a trace, until it ends
     std::vector<int> closes;         // mailboxes that stay closed until the ask is answered
   };
   struct Slot {

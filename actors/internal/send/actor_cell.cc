@@ -259,7 +259,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   release.Done();
   envelope->set(Envelope::kIsEarly);
   if (is_beside) envelope->set(Envelope::kIsBeside);
-  envelope->arriving = message.mailbox;
+  envelope->set_mailbox_hash(message.mailbox);
   envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
   if (PushAndWake(system, envelope, kWakesAlways)) return absl::OkStatus();

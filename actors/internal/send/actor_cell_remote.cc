@@ -171,7 +171,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   if (is_reserved) {
     envelope->set_gates(gates);
   } else {
-    envelope->arriving = message.mailbox;
+    envelope->set_mailbox_hash(message.mailbox);
   }
   if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;

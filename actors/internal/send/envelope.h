@@ -83,7 +83,7 @@ struct Envelope {
   Envelope* next = nullptr;
   uint64_t life = 0;         // the receiver's
   uint64_t sender_life = 0;  // 0 if a plain thread sent the message
-  uint32_t sender_cell = 0;  // until the message is sorted, its high bits may have a mark (waiting_mark.h)
+  uint32_t sender_cell = 0;
   EnvelopeKind kind = EnvelopeKind::kMessage;
   uint8_t flags = 0;
   uint8_t units = 1;    // size of the block, in kBlockUnit
@@ -113,11 +113,11 @@ struct Envelope {
   void set(uint8_t flag) { flags = static_cast<uint8_t>(flags | flag); }
   void clear(uint8_t flag) { flags = static_cast<uint8_t>(flags & ~flag); }
 
-  static constexpr int kAddressBits = 48;
-  static constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
-  static constexpr int kSenderCellBits = 24;
-  static constexpr uint32_t kSenderCellMask = (uint32_t{1} << kSenderCellBits) - 1;
-  Pid sender() const { return Pid::OfLife(sender_life, sender_cell & kSenderCellMask); }
+  // An address of gates has 47 bits, of which the lowest three are zero; the others are free for a WaitingMark.
+  static constexpr int kAddressBits = 47;
+  static constexpr int kFreeLowBits = 3;
+  static constexpr uint64_t kAddressMask = ((uint64_t{1} << kAddressBits) - 1) >> kFreeLowBits << kFreeLowBits;
+  Pid sender() const { return Pid::OfLife(sender_life, sender_cell); }
   void set_sender(Pid pid) {
     sender_life = pid.life();
     sender_cell = pid.cell();
@@ -131,7 +131,8 @@ struct Envelope {
     return reinterpret_cast<Gate*>(arriving & kAddressMask);  // NOLINT(performance-no-int-to-ptr): set_gates stored it
   }
   void set_gates(Gate* counted_by) { arriving = reinterpret_cast<uintptr_t>(counted_by); }
-  uint32_t mailbox_hash() const { return static_cast<uint32_t>(arriving); }
+  uint32_t mailbox_hash() const { return static_cast<uint32_t>(arriving >> kFreeLowBits); }
+  void set_mailbox_hash(uint32_t hash) { arriving = uint64_t{hash} << kFreeLowBits; }
 
   // Requires kIsTraced.
   TracePart& trace() {

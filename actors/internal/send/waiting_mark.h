@@ -1,8 +1,8 @@
 // The mark of a message that does not wake its actor: when it came. The message waits unsorted until something wakes
 // the actor, so its stamp, which says when it came (ActorCore::NextStamp), is given to it late.
 //
-// The mark takes no room: it uses bits of the envelope that are zero until the message is sorted. It counts 2^23 ticks
-// of 67 ms, six and a half days; the age of a message that waits unsorted for longer is shown too small.
+// The mark takes no room: it uses bits of the envelope that are zero until the message is sorted. It counts 2^19 ticks
+// of 67 ms, nine hours and three quarters; the age of a message that waits unsorted for longer is shown too small.
 //
 // Threads: the sender until the push, then the owner. Other threads may read the mark while they hold the actor.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_WAITING_MARK_H_
@@ -26,20 +26,18 @@ class WaitingMark {
   static void Put(Envelope& envelope, MonotonicTime now) {
     if (IsOn(envelope)) return;
     const uint64_t tick = TickOf(now);
-    envelope.arriving |= kIsOn | (tick & kStampMask) << Envelope::kAddressBits;
-    envelope.sender_cell |= static_cast<uint32_t>(tick >> kStampTickBits) << Envelope::kSenderCellBits;
+    envelope.arriving |= kIsOn | tick >> Envelope::kFreeLowBits << Envelope::kAddressBits | (tick & kLowMask);
   }
   // Returns when a marked message came, and takes the mark off.
   static MonotonicTime TakeOff(Envelope& envelope, MonotonicTime now) {
     const MonotonicTime came = TimeOf(envelope, now);
     envelope.arriving &= Envelope::kAddressMask;
-    envelope.sender_cell &= Envelope::kSenderCellMask;
     return came;
   }
   // When a marked message came.
   static MonotonicTime TimeOf(const Envelope& envelope, MonotonicTime now) {
-    const uint64_t tick = (envelope.arriving >> Envelope::kAddressBits & kStampMask) |
-                          static_cast<uint64_t>(envelope.sender_cell >> Envelope::kSenderCellBits) << kStampTickBits;
+    const uint64_t high = (envelope.arriving & ~kIsOn) >> Envelope::kAddressBits;
+    const uint64_t tick = high << Envelope::kFreeLowBits | (envelope.arriving & kLowMask);
     const uint64_t ticks_ago = (TickOf(now) - tick) & kTickMask;
     // A sender may read the clock a little later than the caller.
     if (ticks_ago > kTickMask - kAheadMax) return now;
@@ -49,9 +47,8 @@ class WaitingMark {
  private:
   static constexpr uint64_t kIsOn = uint64_t{1} << 63;
   static constexpr int kTickShift = 26;
-  static constexpr int kStampTickBits = 15;
-  static constexpr uint64_t kStampMask = (1U << kStampTickBits) - 1;
-  static constexpr uint64_t kTickMask = (1U << (kStampTickBits + 32 - Envelope::kSenderCellBits)) - 1;
+  static constexpr uint64_t kLowMask = (1U << Envelope::kFreeLowBits) - 1;
+  static constexpr uint64_t kTickMask = (uint64_t{1} << (63 - Envelope::kAddressBits + Envelope::kFreeLowBits)) - 1;
   static constexpr uint64_t kAheadMax = 1000;
 
   static uint64_t TickOf(MonotonicTime time) { return static_cast<uint64_t>(time.nanos()) >> kTickShift & kTickMask; }

@@ -142,6 +142,7 @@ TEST(ClientTest, ATraceShowsEachMessageUntilItsBound) {
   const absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(system, {.listen = absl::StrCat("unix:", SocketPath())});
   ASSERT_TRUE(ops.ok()) << ops.status();
   const Ref<Clerk> clerk = system.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
+  ASSERT_TRUE(system.AwaitStart(clerk.pid(), absl::Seconds(60)).ok());
   std::atomic<bool> is_over{false};
   std::thread telling([&] {
     while (!is_over.load()) {

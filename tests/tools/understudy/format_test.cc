@@ -79,6 +79,7 @@ TEST(TablesTest, ASuspendedActorIsShownWithItsTime) {
   proto::ActorDetails actor;
   actor.set_pid("<desk.10.2>");
   actor.set_state(proto::IDLE);
+  actor.set_is_complete(true);
   actor.set_suspended_for_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(20'550)));
   EXPECT_EQ(FormatActor(actor), "<desk.10.2>: idle, suspended for 20.5s more\nno mailboxes\n");
   EXPECT_THAT(FormatActors({actor}), HasSubstr("suspended for 20.5s more"));

@@ -125,6 +125,7 @@ page=$!
 for _ in $(seq 3000); do
   [ -s "$folder/page" ] && break
   kill -0 "$page" 2>/dev/null || fail "observe has ended"
+  sleep 0.01
 done
 grep -qE '^http://127\.0\.0\.1:[0-9]+/#[0-9a-f]{32}$' "$folder/page" || fail "it printed $(cat "$folder/page")"
 port=$(sed 's,.*:\([0-9]*\)/.*,\1,' "$folder/page")

@@ -426,28 +426,28 @@ TEST_F(OpsActionsTest, AChildIsRestartedAndTheLogSaysSo) {
 }
 
 TEST_F(OpsActionsTest, TheLogLevelIsChangedAfterALineInTheLog) {
-  OpsActions actions(system_, nullptr, {OpsAction::kLogLevel});
+  OpsActions actions(system_, nullptr);
+  const OpsCaller caller = Caller({OpsAction::kLogLevel});
   proto::ActRequest request;
   request.set_action(proto::LOG_LEVEL);
   request.set_log_level("error");
-  EXPECT_TRUE(actions.Act(request).ok());
+  EXPECT_TRUE(actions.Act(caller, request).ok());
   EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to set the log level to error")));
   system_.log().Write(LogSeverity::kWarning, "unheard");
   EXPECT_THAT(log_.lines(), SizeIs(1));
   EXPECT_EQ(internal::ReadNode(system_, nullptr).log_level(), "error");
 
   request.set_log_level("loud");
-  EXPECT_THAT(std::string(actions.Act(request).status().message()),
+  EXPECT_THAT(std::string(actions.Act(caller, request).status().message()),
               HasSubstr("'loud' is not a log level: expected debug, info, warning or error"));
-  OpsActions none(system_, nullptr, {});
-  EXPECT_EQ(none.Act(request).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(actions.Act(Caller({}), request).status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(log_.lines().back(), HasSubstr("asks to set the log level to loud: refused"))
       << "a level of errors only does not hide what operators do";
 }
 
 TEST_F(OpsActionsTest, EachRefusedActionHasItsLineHoweverManyThereAre) {
-  OpsActions actions(system_, nullptr, {});
-  for (int i = 0; i < 3 * limits::kLogLinesPerSiteMax; ++i) (void)Act(actions, proto::STOP, "clerk");
+  const OpsCaller caller = Caller({});
+  for (int i = 0; i < 3 * limits::kLogLinesPerSiteMax; ++i) (void)Act(caller, proto::STOP, "clerk");
   EXPECT_THAT(log_.lines(), SizeIs(3 * limits::kLogLinesPerSiteMax));
 }
 
