@@ -6,6 +6,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_receive.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 
 namespace understudy {
 namespace internal {

@@ -58,11 +58,12 @@ struct ActorInfo {
   Pid pid;
   ActorState state = ActorState::kIdle;
   // For kRunning and kStuck: what runs, as "auction.Auction/MakeOffer" or "Start", and for how long, to some
-  // milliseconds. The time is zero for an actor with a thread of its own.
+  // milliseconds.
   std::string doing;
   absl::Duration doing_for;
   absl::Duration suspended_for;    // until its suspension ends (ActorSystem::Suspend); zero: it is not suspended
   int64_t waiting = 0;             // messages that wait in all its mailboxes
+  int64_t waiting_bytes = 0;       // of them, in the mailboxes that are bounded in bytes
   std::vector<std::string> names;  // of the node and of the cluster, in order
 
   // False if the actor was queued when it was looked at: then the fields below are empty.
@@ -75,10 +76,15 @@ struct ActorInfo {
   std::vector<std::string> awaiting;
   // The actors whose answers it waits for, one for each call that has none, in no order: at most limits::kTiesToldMax.
   std::vector<Pid> asks;
+  // The number of timers that the actor has running: named ones, and those of its behavior (At, After, Every, Idle).
+  // The first of them is due in `next_timer_in`, which is zero if the timer is late, and infinite if there is none.
+  int64_t timers = 0;
+  absl::Duration next_timer_in = absl::InfiniteDuration();
   // How long the oldest message has waited in a mailbox, to 100 ms; zero if none waits. The time counts from the turn
   // that sorted the message or, if it did not wake the actor, from when it came; for what came during the handler that
   // runs, from the begin of that handler. Without a mailbox's messages that were never sorted beyond the newest
-  // limits::kArrivedLookMax, and modulo 6.5 days for these.
+  // limits::kArrivedLookMax. A message that did not wake the actor and waits unsorted for longer than nine hours and
+  // three quarters is shown too young (WaitingMark).
   absl::Duration oldest_age;
 
   // The rest is told by InspectActor only.

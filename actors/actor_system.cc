@@ -16,8 +16,10 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system/local_registry.h"
+#include "understudy/actors/internal/system/running_systems.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
 
@@ -37,6 +39,9 @@ ThreadPoolOptions WithLog(ThreadPoolOptions options, LogSink& log) {
 
 internal::LogOrigin OriginOfLogLine(LogFormat format) {
   internal::LogOrigin origin;
+  if (const absl::optional<TraceContext> trace = CurrentTrace(); trace.has_value()) {
+    origin.trace_id = trace->trace.ToString();
+  }
   const internal::CurrentTurn& turn = internal::ThisTurn();
   origin.node = turn.system == nullptr ? internal::NameOfOnlySystem() : turn.system->name();
   if (turn.cell == nullptr) return origin;
@@ -120,9 +125,9 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
   if (options_.fatal_signal_reports == FatalSignalReports::kYes) ReportFatalSignals();
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
-  core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
-  core_.set_actors_max(std::clamp<int64_t>(options_.actors_max, 1, limits::kActorsPerSystemMax));
-  core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
+  core_.observation().set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
+  core_.population().set_most(std::clamp<int64_t>(options_.actors_max, 1, limits::kActorsPerSystemMax));
+  core_.observation().set_reports_crashes(options_.crash_reports == CrashReports::kYes);
   core_.SetTracing(options_.tracing);
   internal::AddSystem(&core_);
   internal::SetLogOrigin(&OriginOfLogLine);
@@ -137,12 +142,12 @@ ActorSystem::~ActorSystem() {
 }
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
-  if (core_.is_full()) return core_.NewRefusedPid();
+  if (core_.population().is_full()) return core_.NewRefusedPid();
   const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
   absl::MutexLock lock(&mu_);
   // Shutdown sets is_stopping and takes roots_ under the same lock. So either Shutdown finds the new root there, or
   // this load sees is_stopping.
-  if (core_.is_stopping.load(std::memory_order_relaxed)) {
+  if (core_.population().is_stopping.load(std::memory_order_relaxed)) {
     Exit(pid, ExitReason::Shutdown());
     return pid;
   }
@@ -201,17 +206,17 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
   bool has_started = false;
   // seq_cst: with the loads in BlockUntil this pairs with FinishStart, which stores that the actor has started and
   // then loads awaited_starts. Either FinishStart sees the increment and notifies, or HasStarted sees that store.
-  core_.awaited_starts.fetch_add(1, std::memory_order_seq_cst);
+  core_.population().awaited_starts.fetch_add(1, std::memory_order_seq_cst);
   const bool is_over = executor().BlockUntil(
       [&] { return (has_started = cell->HasStarted(target.life())) || !cell->IsAlive(target.life()); },
       clock().Now() + timeout);
-  core_.awaited_starts.fetch_sub(1, std::memory_order_relaxed);
+  core_.population().awaited_starts.fetch_sub(1, std::memory_order_relaxed);
   if (has_started) return absl::OkStatus();
   if (!is_over) {
     return MakeError(ErrorKind::kExpired,
                      absl::StrCat(target.ToString(), " has not started within ", absl::FormatDuration(timeout)));
   }
-  const absl::optional<ExitReason> failed = core_.failed_starts().Find(target);
+  const absl::optional<ExitReason> failed = core_.population().failed_starts().Find(target);
   return failed.has_value() ? CalleeExitedError(target.ToString(), *failed) : internal::EndedError();
 }
 
@@ -237,7 +242,7 @@ Pid ActorSystem::SpawnWaiter(internal::MakeActor make) {
   // Shutdown's OnlyWaitersAreLeft may have run before the actor had its entry in waiters_, and have taken it for an
   // actor that is not a waiter. waiters_mu_ orders that call before this load, which then sees is_stopping: notify,
   // so that Shutdown looks again.
-  if (core_.is_stopping.load(std::memory_order_relaxed)) executor().Notify();
+  if (core_.population().is_stopping.load(std::memory_order_relaxed)) executor().Notify();
   return pid;
 }
 
@@ -247,8 +252,8 @@ void ActorSystem::PruneWaiters() {
                  waiters_.end());
 }
 
-// Every actor with an entry in waiters_ had begun before live_actors is loaded; if it is still alive after the load,
-// the load counted it. So if at least as many entries are alive after the load as it counted, it counted only
+// Every actor with an entry in waiters_ had begun before Population::live is loaded; if it is still alive after the
+// load, the load counted it. So if at least as many entries are alive after the load as it counted, it counted only
 // waiters.
 bool ActorSystem::OnlyWaitersAreLeft() {
   absl::MutexLock lock(&waiters_mu_);
@@ -301,7 +306,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
   std::vector<Pid> roots;
   {
     absl::MutexLock lock(&mu_);
-    core_.is_stopping.store(true, std::memory_order_relaxed);
+    core_.population().is_stopping.store(true, std::memory_order_relaxed);
     roots.swap(roots_);
   }
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
@@ -316,7 +321,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
   EndWaiters();
   if (AwaitEmpty(deadline)) return core_.counts().overdue_ends.value() == overdue_before;
   // Without this, actors could spawn new ones faster than they are killed.
-  core_.has_run_out.store(true, std::memory_order_relaxed);
+  core_.population().has_run_out.store(true, std::memory_order_relaxed);
   while (live_actors() > 0) {
     PostToAll(SignalKind::kKill);
     if (AwaitEmpty(clock().Now() + absl::Seconds(5))) break;

@@ -50,6 +50,7 @@
 #include "understudy/actors/internal/system/system_log.h"
 #include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/turn/actor_tracing.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -214,13 +215,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // actors, actor by actor, then those of ended actors, with the mailboxes of one name and
   // type in one ledger. Each balances whenever no turn runs. Their sum is Ledger(), except
   // for refused messages, which are counted only there.
-  std::vector<MailboxLedger> MailboxLedgers() const { return core_.MailboxLedgers(); }
+  std::vector<MailboxLedger> MailboxLedgers() const { return core_.ledgers().ByMailbox(); }
   // Returns the ledgers of one actor's mailboxes; empty if the actor has ended.
-  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.MailboxLedgers(actor); }
+  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.ledgers().ByMailbox(actor); }
 
   // Gauges: the actors that were spawned and have not ended, and those of them that are
   // fenced. For these gauges a fenced actor ends when its handler returns.
-  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
+  int64_t live_actors() const { return core_.population().live.load(std::memory_order_seq_cst); }
   int64_t fenced_actors() const { return core_.counts().fenced.value(); }
   // Counts since the system was made: dead letters, which include refused tells; replies
   // that were dropped because their asker no longer waited; exits to trapping actors and
@@ -256,6 +257,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
   // Whether it has traces (ActorSystemOptions::tracing).
   bool has_traces() { return core_.tracing() != nullptr; }
+  // What became of the spans, as TracingOptions::spans counts them, of all systems that share it.
+  SpanCounts span_counts() { return has_traces() ? core_.tracing()->span_counts() : SpanCounts(); }
   // Messages of other nodes and gRPC clients whose sampled flag did not count (TracingOptions::foreign_per_second).
   int64_t foreign_traces_refused() { return has_traces() ? core_.tracing()->foreign_refused() : 0; }
   const std::string& name() const { return core_.name(); }
@@ -422,7 +425,7 @@ AskHandle ActorSystem::AskByWaiter(Pid callee, Begin ask, absl::Duration timeout
                    "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
   UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");
   auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, callee, std::move(callback));
-  if (core_.is_full()) {
+  if (core_.population().is_full()) {
     turn->Give(MakeError(ErrorKind::kFull, "an ask with a callback counts as an actor, and the system has actors_max"));
     return AskHandle(std::move(turn), Pid());
   }

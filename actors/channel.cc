@@ -21,12 +21,14 @@
 #include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/plain_send.h"
+#include "understudy/actors/internal/system/running_systems.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_tracing.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pending.h"
@@ -397,10 +399,10 @@ Pid CalleeOf(PendingId pending) {
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
-  Registry& registry = system->registry();
-  if (const absl::optional<NameRecord> record = registry.Find(name)) return record->pid;
+  const Registry::NameLook look = system->registry().Look(name);
+  if (look.owner.has_value()) return look.owner->pid;
   const uint32_t tag = UnownedNames::Remember(name);
-  return registry.IsVacant(name) ? Pid::Vacant(system->node(), tag) : Pid::Unnamed(system->node(), tag);
+  return look.is_vacant ? Pid::Vacant(system->node(), tag) : Pid::Unnamed(system->node(), tag);
 }
 
 ReplierBase::ReplierBase(Activation& activation)

@@ -46,7 +46,8 @@ struct CrashReport {
   // "Start", "its process", "the handler of an event" or "a guard, a predicate or a hook"; or
   // "no handler" if a full mailbox failed the actor, or it had sent an exit to itself.
   std::string doing;
-  Pid parent;  // null if it had none
+  Pid parent;            // null if it had none
+  std::string trace_id;  // of the handler that failed (trace.h); empty if it belonged to no trace
   // The last messages that the actor began to handle, the newest first, up to
   // ActorSystemOptions::last_messages. If that is 0, only the current message, if any.
   std::vector<MessageNote> messages;

@@ -63,6 +63,10 @@ class Executor {
   // The workers, in a fixed order; none for an executor that does not tell. Stops no worker, and does not wait for any.
   virtual std::vector<WorkerInfo> Workers() { return {}; }
 
+  // Of actors with a thread of their own, those that are in user code: for each the turn, what it does and for how
+  // long.
+  virtual std::vector<WorkerInfo> OwnThreads() { return {}; }
+
   virtual Clock& clock() = 0;
   // The time of the clock to some milliseconds, without a look at the clock where that can be. It may be a little
   // behind the clock, and a little behind what another thread has seen.

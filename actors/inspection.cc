@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/send/cell_arena.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
@@ -34,7 +35,9 @@ enum class Detail { kAges, kLine, kWhole };
 // Reads the actors of one system, with the workers as they were when this object was made.
 class Reader {
  public:
-  explicit Reader(ActorSystem& system) : system_(system), workers_(system.executor().Workers()) {}
+  explicit Reader(ActorSystem& system) : system_(system), workers_(system.executor().Workers()) {
+    for (WorkerInfo& thread : system.executor().OwnThreads()) workers_.push_back(std::move(thread));
+  }
 
   // Returns nullopt if the cell's actor has ended or `query` leaves it out. `detail`: what InspectActor tells, or
   // ListActors.
@@ -50,7 +53,7 @@ class Reader {
   void ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo& info) const;
 
   ActorSystem& system_;
-  const std::vector<WorkerInfo> workers_;
+  std::vector<WorkerInfo> workers_;  // and actors' own threads; constant after construction
 };
 
 absl::Duration Reader::StuckFor(ActorCell& cell) const {
@@ -73,16 +76,9 @@ bool Matches(const ActorInfo& info, const ActorQuery& query) {
   if (query.asking_only && info.asks.empty()) return false;
   if (query.text.empty()) return true;
   const auto has = [&](absl::string_view text) { return absl::StrContains(text, query.text); };
-  return has(info.pid.ToString()) || has(info.class_name) || has(info.label) ||
+  return has(info.pid.ToString()) || has(info.class_name) || has(info.label) || has(info.behavior) ||
+         (!info.parent.is_null() && has(info.parent.ToString())) ||
          std::any_of(info.names.begin(), info.names.end(), has);
-}
-
-bool HasMailbox(const ActorCell& cell, absl::string_view wire_name) {
-  bool has = false;
-  cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts&) {
-    has = has || layout[place].wire_name == wire_name;
-  });
-  return has;
 }
 
 int64_t Waiting(const internal::SystemCore& core, const ActorCell& cell, uint64_t life) {
@@ -95,13 +91,27 @@ int64_t Waiting(const internal::SystemCore& core, const ActorCell& cell, uint64_
   return std::max<int64_t>(waiting, 0);
 }
 
+int64_t BytesIn(const internal::SystemCore& core, const ActorCell& cell, uint64_t life, const MailboxLayout& layout,
+                size_t place) {
+  if (!layout[place].has_bytes()) return 0;
+  return std::max<int64_t>(0, cell.BytesHeld(layout, place) + core.remote_room().Excess(cell, life, place).bytes);
+}
+
+int64_t WaitingBytes(const internal::SystemCore& core, const ActorCell& cell, uint64_t life) {
+  int64_t bytes = 0;
+  cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts&) {
+    bytes += BytesIn(core, cell, life, layout, place);
+  });
+  return bytes;
+}
+
 absl::optional<ActorInfo> Reader::Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const {
   ActorInfo info;
   info.pid = Pid::OfLife(life, cell.index());
   info.waiting = Waiting(system_.core(), cell, life);
   if (info.waiting < query.waiting_min) return absl::nullopt;
-  if (!query.mailbox.empty() && !HasMailbox(cell, query.mailbox)) return absl::nullopt;
   if (query.state == ActorState::kStuck && StuckFor(cell) == absl::ZeroDuration()) return absl::nullopt;
+  info.waiting_bytes = info.waiting == 0 ? 0 : WaitingBytes(system_.core(), cell, life);
   info.names = system_.registry().NamesOf(info.pid);
   if (detail == Detail::kWhole) ReadMailboxes(cell, life, info);
   ReadOwner(cell, life, detail, info);
@@ -111,7 +121,7 @@ absl::optional<ActorInfo> Reader::Read(ActorCell& cell, uint64_t life, const Act
 
 void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info) const {
   internal::SystemCore& core = system_.core();
-  const std::vector<MessageLedger> ledgers = core.ledgers().OfActor(cell, life, core.remote_room());
+  const std::vector<MessageLedger> ledgers = core.ledgers().OfActor(cell, life);
   const uint64_t open = cell.open_mailboxes();
   cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts&) {
     const MailboxDeclaration& declaration = layout[place];
@@ -122,8 +132,7 @@ void Reader::ReadMailboxes(const ActorCell& cell, uint64_t life, ActorInfo& info
     mailbox.capacity_messages = declaration.options.capacity_messages;
     if (declaration.has_bytes()) {
       mailbox.capacity_bytes = static_cast<int64_t>(declaration.capacity_bytes);
-      mailbox.bytes =
-          std::max<int64_t>(0, cell.BytesHeld(layout, place) + core.remote_room().Excess(cell, life, place).bytes);
+      mailbox.bytes = BytesIn(core, cell, life, layout, place);
     }
     mailbox.closed_by = (open >> place & 1U) != 0 ? ClosedBy::kNothing : ClosedBy::kUnknown;
     if (place < ledgers.size()) mailbox.messages = ledgers[place];
@@ -137,9 +146,10 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
     internal::InspectAges(*core, now, info);
     if (detail == Detail::kAges) return;
     internal::Inspect(*core, info);
-    if (const internal::ActorTimers* const timers = core->parts().known_timers();
-        timers != nullptr && timers->is_suspended()) {
-      info.suspended_for = std::max(timers->suspension_end() - system_.clock().Now(), absl::ZeroDuration());
+    if (const internal::ActorTimers* const timers = core->parts().known_timers(); timers != nullptr) {
+      info.timers = static_cast<int64_t>(timers->count());
+      if (info.timers > 0) info.next_timer_in = std::max(timers->NextTimer() - now, absl::ZeroDuration());
+      if (timers->is_suspended()) info.suspended_for = std::max(timers->suspension_end() - now, absl::ZeroDuration());
     }
     if (detail == Detail::kWhole) internal::InspectTies(*core, info);
   };
@@ -236,10 +246,9 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
   internal::SystemCore& core = system.core();
   // Layouts are never destroyed, and several may have the same mailbox.
   std::map<const MailboxDeclaration*, MessageLedger> by_declaration;
-  core.ledgers().ForEach(core.cells(), core.remote_room(),
-                         [&](Pid, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
-                           by_declaration[mailbox] += messages;
-                         });
+  core.ledgers().ForEach([&](Pid, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+    by_declaration[mailbox] += messages;
+  });
   std::map<std::pair<std::string, std::string>, MessageLedger> by_name;
   for (const auto& [mailbox, messages] : by_declaration) {
     if (mailbox == nullptr) {
@@ -258,12 +267,13 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
 std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
   struct Candidate {
     absl::Duration first_by;  // how long it is stuck, or the age of its oldest message
+    int64_t bytes = 0;        // with kBytes
     int64_t waiting = 0;
     uint64_t life = 0;
     ActorCell* cell = nullptr;
   };
   const auto is_above = [](const Candidate& a, const Candidate& b) {
-    return a.first_by != b.first_by ? a.first_by > b.first_by : a.waiting > b.waiting;
+    return std::tie(a.first_by, a.bytes, a.waiting) > std::tie(b.first_by, b.bytes, b.waiting);
   };
   const size_t at_most = std::clamp(count, size_t{1}, limits::kActorsPerPageMax);
   const Reader reader(system);
@@ -275,10 +285,13 @@ std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
     const uint64_t life = cell->life();
     if (life == 0) continue;
     const int64_t waiting = Waiting(system.core(), *cell, life);
-    if (by == TopBy::kAge && waiting == 0) continue;
-    const absl::Duration first_by = by == TopBy::kAge ? reader.OldestAge(*cell, life, waiting) : reader.StuckFor(*cell);
-    const Candidate found{first_by, waiting, life, cell};
+    if (by != TopBy::kWaiting && waiting == 0) continue;
+    Candidate found{.waiting = waiting, .life = life, .cell = cell};
+    if (by == TopBy::kAge) found.first_by = reader.OldestAge(*cell, life, waiting);
+    if (by == TopBy::kWaiting) found.first_by = reader.StuckFor(*cell);
+    if (by == TopBy::kBytes) found.bytes = WaitingBytes(system.core(), *cell, life);
     if (found.first_by == absl::ZeroDuration() && found.waiting == 0) continue;
+    if (by == TopBy::kBytes && found.bytes == 0) continue;
     if (top.size() == at_most) {
       if (!is_above(found, top.front())) continue;
       std::pop_heap(top.begin(), top.end(), is_above);
@@ -330,9 +343,13 @@ std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system) {
 }
 
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor) {
-  ActorCell* const cell = system.core().CellOf(actor);
-  if (cell == nullptr || !cell->IsAlive(actor.life())) return absl::nullopt;
-  return Reader(system).Read(*cell, actor.life(), {}, Detail::kWhole);
+  if (!HasActor(system, actor)) return absl::nullopt;
+  return Reader(system).Read(*system.core().CellOf(actor), actor.life(), {}, Detail::kWhole);
+}
+
+bool HasActor(ActorSystem& system, Pid actor) {
+  const ActorCell* const cell = system.core().CellOf(actor);
+  return cell != nullptr && cell->IsAlive(actor.life());
 }
 
 }  // namespace understudy

@@ -36,10 +36,9 @@ struct ActorQuery {
   uint64_t after = 0;       // 0 for the first page, then ActorPage::next
   size_t at_most = 100;     // actors in the page: 1 to limits::kActorsPerPageMax; others are clamped
   int64_t waiting_min = 0;  // only actors with at least this number of messages waiting
-  // Only actors whose pid, class, label or one of whose names contains this text.
+  // Only actors whose pid, class, label, behavior, parent's pid or one of whose names contains this text. Of an actor
+  // that is queued, only its pid and names are known.
   std::string text;
-  // Only actors with a mailbox of this wire name, such as "understudy.Supervisor/WhichChildren".
-  std::string mailbox;
   absl::optional<ActorState> state;  // only actors in this state
   bool asking_only = false;          // only actors that wait for answers (ActorInfo::asks)
 };
@@ -61,6 +60,7 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system);
 enum class TopBy {
   kWaiting,  // those that are stuck, the longest first, then those with the most waiting messages
   kAge,      // those whose oldest message has waited longest (ActorInfo::oldest_age)
+  kBytes,    // those whose waiting messages have the most bytes (ActorInfo::waiting_bytes)
 };
 
 // The actors to look at first when something is slow; no others, and at most `count` of them, clamped like
@@ -78,6 +78,9 @@ std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system);
 // The actor with its mailboxes, links and monitors; nullopt if it has ended or is not an actor of this system. Takes
 // as long in a large system as in a small one.
 absl::optional<ActorInfo> InspectActor(ActorSystem& system, Pid actor);
+
+// True if the actor is one of this system and has not ended. Takes nanoseconds.
+bool HasActor(ActorSystem& system, Pid actor);
 
 }  // namespace understudy
 

@@ -28,6 +28,7 @@ internal::LogOrigin OriginOf(const LogLine& line, LogFormat format) {
   auto* const known = log_origin.load(std::memory_order_relaxed);
   internal::LogOrigin origin = known == nullptr ? internal::LogOrigin() : known(format);
   if (origin.actor.empty() && !line.node.empty()) origin.node = std::string(line.node);
+  if (!line.trace_id.empty()) origin.trace_id = std::string(line.trace_id);
   return origin;
 }
 
@@ -62,8 +63,10 @@ class StderrSink final : public LogSink {
     if (format_ == LogFormat::kJson) return WriteToStderr(internal::JsonLogLine(line, origin) + "\n");
     constexpr absl::string_view kLetters = "DIWE";
     internal::FixedText head;
-    internal::AddLogHead(head, kLetters[static_cast<size_t>(line.severity)],
-                         origin.actor.empty() ? origin.node : origin.actor);
+    const std::string& writer = origin.actor.empty() ? origin.node : origin.actor;
+    internal::AddLogHead(
+        head, kLetters[static_cast<size_t>(line.severity)],
+        origin.trace_id.empty() ? writer : absl::StrCat(writer, writer.empty() ? "" : " ", "trace ", origin.trace_id));
     WriteToStderr(absl::StrCat(head.text(), line.text, "\n"));
   }
   bool Wants(LogSeverity severity) const override { return severity >= least_; }

@@ -41,8 +41,9 @@ enum class LogLimit { kBySite, kNone };
 
 struct LogLine {
   LogSeverity severity = LogSeverity::kInfo;
-  absl::string_view text;  // without a newline at its end
-  absl::string_view node;  // the name of the system that writes the line; empty if it is not known
+  absl::string_view text;           // without a newline at its end
+  absl::string_view node;           // the name of the system that writes the line; empty if it is not known
+  absl::string_view trace_id = {};  // if it is empty, the line has the trace of the code that writes it
   LogLimit limit = LogLimit::kBySite;
   std::source_location site = std::source_location::current();  // the place that wrote the line
 };
@@ -69,14 +70,16 @@ class LogSink {
   // destroyed.
   //
   // kText: a line begins with the severity's letter, the time (UTC), the ids of process and thread, and its origin: the
-  // actor whose turn writes it or, outside turns, the system if it is known.
+  // actor whose turn writes it or, outside turns, the system if it is known. If the code that writes the line belongs
+  // to a trace (trace.h), the id of the trace follows.
   //
   //   W 2026-03-01T09:30:00.123456Z 5503/5510 <house-2.7.42>] the book is late
   //   I 2026-03-01T09:30:00.123519Z 5503/5504 house-2] node house-2: …
+  //   W 2026-03-01T09:30:00.123602Z 5503/5510 <house-2.7.42> trace 4bf92f3577b34da6a3ce929d0e0e4736] no book
   //
   // kJson: a line is one object. Its fields are severity, time, pid, tid, site and text, and where they are known node,
-  // actor, name, class and behavior of the actor whose turn writes it. Any bytes give valid JSON: what is not UTF-8, or
-  // steers a terminal, is shown as in C (PrintableText).
+  // actor, name, class and behavior of the actor whose turn writes it, and trace_id. Any bytes give valid JSON: what is
+  // not UTF-8, or steers a terminal, is shown as in C (PrintableText).
   //
   //   {"severity":"warning","time":"2026-03-01T09:30:00.123456Z","pid":5503,"tid":5510,"node":"house-2",
   //    "actor":"<house-2.7.42>","name":"lot-1","class":"auction::Lot","behavior":"bidding","site":"lot.cc:42",
@@ -101,9 +104,10 @@ struct LogOrigin {
   std::string name;   // a registered one
   std::string class_name;
   std::string behavior;
+  std::string trace_id;
 };
-// Sets the function that returns the origin of a line that the calling thread writes. For kText it fills in `node` and
-// `actor` only. Any thread; a later call replaces the function.
+// Sets the function that returns the origin of a line that the calling thread writes. For kText it fills in `node`,
+// `actor` and `trace_id` only. Any thread; a later call replaces the function.
 void SetLogOrigin(LogOrigin (*origin)(LogFormat format));
 
 }  // namespace internal

@@ -140,7 +140,6 @@ class Registry {
   // names that a supervisor keeps become vacant if their NameKeep says so for `reason`.
   // Frees the names that `owner` itself kept.
   virtual void RemoveAll(Pid owner, const ExitReason& reason) = 0;
-  virtual absl::optional<NameRecord> Find(absl::string_view name) = 0;
   // All names that begin with `prefix`, in order.
   virtual std::vector<NameRecord> List(absl::string_view prefix) = 0;
   // The first `at_most` of List(prefix) whose names come after `after`. Costs as much as the records that it returns,
@@ -160,9 +159,16 @@ class Registry {
   virtual void Keep(const NameKeep& keep) = 0;
   // Ends Keep. Does nothing unless `keeper` keeps the name.
   virtual void Free(absl::string_view name, Pid keeper) = 0;
-  // True if the name has no owner and is vacant on this node, or on another one as the
-  // transport says by SetVacantElsewhere.
-  virtual bool IsVacant(absl::string_view name) = 0;
+  // A name at one moment. A name with an owner is not vacant.
+  struct NameLook {
+    absl::optional<NameRecord> owner;
+    bool is_vacant = false;
+  };
+  // Returns the owner of the name, or whether it is vacant: on this node, or on another one as the transport says by
+  // SetVacantElsewhere. Find and IsVacant one after the other may find neither: a vacant name may be taken in between.
+  virtual NameLook Look(absl::string_view name) = 0;
+  absl::optional<NameRecord> Find(absl::string_view name) { return Look(name).owner; }
+  bool IsVacant(absl::string_view name) { return Look(name).is_vacant; }
   virtual void SetVacantElsewhere(absl::string_view name, bool is_vacant) = 0;
 };
 

@@ -53,14 +53,14 @@ void TestSystem::StartTrace() { StartTrace(&trace_); }
 
 void TestSystem::StartTrace(std::vector<std::string>* lines) {
   lines_ = lines;
-  core().set_tracer([this](absl::string_view line) { AddToTrace(line); });
+  core().observation().set_tracer([this](absl::string_view line) { AddToTrace(line); });
 }
 
-void TestSystem::StopTrace() { core().set_tracer(nullptr); }
+void TestSystem::StopTrace() { core().observation().set_tracer(nullptr); }
 
 void TestSystem::TraceIfRecorded() {
   if (SimulationTrace::Current() == nullptr) return;
-  core().set_tracer([this](absl::string_view line) { AddToTrace(line); });
+  core().observation().set_tracer([this](absl::string_view line) { AddToTrace(line); });
 }
 
 void TestSystem::AddToTrace(absl::string_view line) {

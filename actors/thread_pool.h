@@ -123,6 +123,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   // The configured number of workers; stats().workers is the present number.
   int thread_count() const { return threads_; }
   std::vector<WorkerInfo> Workers() override;
+  std::vector<WorkerInfo> OwnThreads() override { return own_threads_.InUserCode(); }
   ThreadPoolStats stats() const;
 
  private:

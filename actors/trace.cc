@@ -61,8 +61,10 @@ absl::optional<TraceContext> TraceContext::FromTraceParent(absl::string_view tex
   return context;
 }
 
+std::string TraceId::ToString() const { return absl::StrFormat("%016x%016x", high, low); }
+
 std::string TraceContext::ToTraceParent() const {
-  return absl::StrFormat("00-%016x%016x-%016x-%02x", trace.high, trace.low, span, is_sampled ? kSampledFlag : 0);
+  return absl::StrFormat("00-%s-%016x-%02x", trace.ToString(), span, is_sampled ? kSampledFlag : 0);
 }
 
 absl::optional<TraceContext> CurrentTrace() {

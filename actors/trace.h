@@ -38,6 +38,8 @@ struct TraceId {
 
   // False for the id that means "none".
   bool is_valid() const { return (high | low) != 0; }
+  // 32 hexadecimal digits, as collectors and `traceparent` have it.
+  std::string ToString() const;
   friend bool operator==(const TraceId&, const TraceId&) = default;
 };
 
@@ -86,12 +88,21 @@ struct Span {
   absl::string_view name;  // of kWork and kServe; lives as long as the process
 };
 
+// What became of the spans that a SpanSink took.
+struct SpanCounts {
+  int64_t exported = 0;      // a collector took them
+  int64_t dropped_full = 0;  // too many waited
+  int64_t dropped_sent = 0;  // the collector did not take them, or not in time
+};
+
 // Takes spans as they end. Any thread calls Take, in the kernel, also at the same time. It must return at once, and
 // keeps the span or counts it as lost.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
   virtual void Take(const Span& span) = 0;
+  // Any thread. A sink that does not export has nothing to count.
+  virtual SpanCounts counts() const { return {}; }
 };
 
 struct TracingOptions {

@@ -6,6 +6,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/tracing.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/trace.h"
 
 namespace understudy {

@@ -37,6 +37,14 @@ inline constexpr int kPoolShardsMax = 64;
 // Requests that wait in a supervisor's mailbox: enough to start as many children as
 // it may have (kChildrenPerSupervisorMax) at once.
 inline constexpr int64_t kSupervisorRequestsMax = 100000;
+// The reason of a child's last exit that a supervisor keeps for looks from outside, in bytes: enough for a few causes,
+// and 100,000 children that have all crashed keep 50 MB. Events have the whole reason.
+inline constexpr size_t kLastExitBytesMax = 500;
+// Children that a look from outside copies at once, while their supervisor waits for the lock: some tens of
+// microseconds.
+inline constexpr size_t kChildrenPerLookMax = 100;
+// Supervisors and children on one page of such looks: about as many as an answer to an operator has room for.
+inline constexpr size_t kTreePageEntriesMax = 10'000;
 // How long TerminateChild waits for another node to say whether an unknown pid there has ended:
 // several round trips.
 inline constexpr absl::Duration kUnknownPidAnswersWithin = absl::Seconds(2);

@@ -157,6 +157,13 @@ std::string NodeAddress::ToString() const {
   return absl::StrCat(host, ":", port);
 }
 
+std::string NodeAddress::ToGrpcTarget() const {
+  if (reach == Reach::kUnixSocket) return ToString();
+  if (absl::StrContains(host, ':')) return absl::StrCat("ipv6:", ToString());
+  const bool is_literal = host.find_first_not_of("0123456789.") == std::string::npos;
+  return absl::StrCat(is_literal ? "ipv4:" : "dns:///", ToString());
+}
+
 absl::Status Credentials::Check() const {
   if (!tls.has_value()) return absl::OkStatus();
   constexpr absl::string_view kCure = "; tools/make_certs DIR NODE makes certificates for development";

@@ -36,6 +36,8 @@ struct NodeAddress {
 
   // The address in the form that Parse reads.
   std::string ToString() const;
+  // The address as gRPC's clients take it. IP addresses are marked as such, so that gRPC resolves only names.
+  std::string ToGrpcTarget() const;
 
   Reach reach = Reach::kLoopback;
   std::string path;  // the socket's path, for Reach::kUnixSocket

@@ -1,17 +1,10 @@
 #include "understudy/transport/node.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <set>
@@ -49,6 +42,7 @@
 #include "understudy/transport/limits.h"
 #include "understudy/transport/node_drain.h"
 #include "understudy/transport/node_grants.h"
+#include "understudy/transport/node_run.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/option_rules.h"
 #include "understudy/transport/process/parent_invitation.h"
@@ -63,7 +57,6 @@
 #include "understudy/transport/sockets/listen_rules.h"
 #include "understudy/transport/sockets/unix_socket.h"
 #include "understudy/transport/sockets/user_thread.h"
-#include "understudy/transport/stop_signals.h"
 #include "understudy/transport/tree/tree_watch.h"
 
 namespace understudy {
@@ -73,11 +66,9 @@ class Node::Parts {
   Parts(ActorSystem& system, NodeOptions options, const internal::ParentInvitation* invitation)
       : system_(system),
         options_(std::move(options)),
-        stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         users_(system.log()),
         handshakes_(std::make_shared<internal::HandshakeLog>(system.name(), Clock::Real(), users_.log())),
         drain_(system) {
-    UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
     if (options_.on_peer != nullptr) peer_listener_.emplace(users_.log());
   }
@@ -102,7 +93,7 @@ class Node::Parts {
     drain_.MarkReady();
     if (link_.ready != nullptr) link_.ready();
   }
-  void RequestStop() { eventfd_write(stop_event_, 1); }
+  void RequestStop() { run_.RequestEnd(); }
   absl::Duration heartbeats_overdue() { return heart_.Overdue(); }
   internal::NodeDrain& drain() { return drain_; }
   int Drain(absl::Duration allowed);
@@ -112,7 +103,7 @@ class Node::Parts {
  private:
   static constexpr int kFailedExitStatus = 1;
 
-  // Calls `begin`, waits for a signal or RequestStop, then drains. Returns the exit status.
+  // Calls `begin`, waits for the end of the run, then drains. Returns the exit status.
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
@@ -138,13 +129,11 @@ class Node::Parts {
   bool has_started_ = false;         // Start cannot fail any more
   internal::ProcessLinkCalls link_;  // its calls are null in a process without a parent
 
-  const int stop_event_;  // eventfd, readable after RequestStop
+  internal::NodeRun run_;
   // False until Start has installed everything that an accepted stream uses, and after the drain.
   std::atomic<bool> accepting_{false};
   std::atomic<bool> parent_gone_{false};
   std::atomic<bool> leaving_{false};
-  absl::Mutex tree_mu_;
-  absl::optional<ExitReason> tree_failed_ ABSL_GUARDED_BY(tree_mu_);
 
   // Runs the log sink and dead-letter listeners for events of streams.
   internal::UserThread users_;
@@ -333,7 +322,7 @@ void Node::Parts::OnPeer(const PeerEvent& event) {
 }
 
 void Node::Parts::OnParentGone() {
-  parent_gone_.store(true, std::memory_order_release);  // pairs with RunUntilSignal's load
+  parent_gone_.store(true, std::memory_order_release);  // pairs with the loads in Drain and Run
   RequestStop();
 }
 
@@ -372,30 +361,21 @@ void Node::Parts::TreeEnded(const ExitReason& reason) {
   if (reason.is_abnormal()) {
     system_.log().Write(LogSeverity::kError,
                         absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
-    absl::MutexLock lock(&tree_mu_);
-    tree_failed_ = reason;
   }
-  RequestStop();
+  run_.OnTreeEnded(reason);
 }
 
 int Node::Parts::Run(const std::function<void()>& begin) {
-  internal::StopSignals signals;
-  begin();
-  std::array<pollfd, 2> wait = {{{.fd = stop_event_, .events = POLLIN, .revents = 0},
-                                 {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
-  while (poll(wait.data(), wait.size(), -1) <= 0) continue;
-  const absl::optional<ExitReason> tree_failed = [this] {
-    absl::MutexLock lock(&tree_mu_);
-    return tree_failed_;
-  }();
-  const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
-  const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
-  if (tree_failed.has_value()) ReportEnd(*tree_failed, /*in_order=*/status == 0);
-  if (drain_.is_stuck()) {
-    fflush(nullptr);
-    _exit(kFailedExitStatus);
-  }
-  return tree_failed.has_value() ? kFailedExitStatus : status;
+  return run_.Run(begin, [this](const absl::optional<ExitReason>& tree_failed) {
+    const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
+    const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
+    if (tree_failed.has_value()) ReportEnd(*tree_failed, /*in_order=*/status == 0);
+    if (drain_.is_stuck()) {
+      fflush(nullptr);
+      _exit(kFailedExitStatus);
+    }
+    return tree_failed.has_value() ? kFailedExitStatus : status;
+  });
 }
 
 void Node::Parts::ReportEnd(const ExitReason& tree, bool in_order) {
@@ -440,7 +420,6 @@ Node::Parts::~Parts() {
   core_.reset();     // before parent_watch_, because the core calls OnPeer, which uses it
   parent_watch_.reset();
   handshakes_->Stop();
-  close(stop_event_);
 }
 
 Node::Node(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -484,8 +463,8 @@ NodeCounters Node::counters() const { return parts_->counters(); }
 absl::Duration Node::heartbeats_overdue() const { return parts_->heartbeats_overdue(); }
 void Node::Ready() { parts_->Ready(); }
 NodeState Node::state() const { return parts_->drain().state(); }
-uint64_t Node::WhenReady(std::function<void()> step) { return parts_->drain().AddWhenReady(std::move(step)); }
-void Node::ForgetWhenReady(uint64_t id) { parts_->drain().RemoveWhenReady(id); }
+uint64_t Node::WatchState(std::function<void(NodeState)> watch) { return parts_->drain().AddWatch(std::move(watch)); }
+void Node::UnwatchState(uint64_t id) { parts_->drain().RemoveWatch(id); }
 void Node::RequestStop() { parts_->RequestStop(); }
 uint64_t Node::DrainFirst(DrainStep step) { return parts_->drain().AddFirst(std::move(step)); }
 void Node::ForgetDrainFirst(uint64_t id) { parts_->drain().RemoveFirst(id); }

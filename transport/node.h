@@ -159,11 +159,11 @@ class Node {
   // RunUntilSignal at its beginning.
   void Ready();
   NodeState state() const;
-  // Calls `step` once: when this node has started, on the thread of the first call of Ready, or at once if it has
-  // started already. `step` must not block. Returns an id for ForgetWhenReady.
-  uint64_t WhenReady(std::function<void()> step);
-  // The step is not running when this returns, and does not run later. Must not be called by a step.
-  void ForgetWhenReady(uint64_t id);
+  // Calls `watch` with the present state, and then with each later one: on the thread of the first call of Ready, and
+  // on that of Drain, before the steps of DrainFirst. `watch` must not block. Returns an id for UnwatchState.
+  uint64_t WatchState(std::function<void(NodeState)> watch);
+  // The watch is not running when this returns, and does not run later. Must not be called by a watch.
+  void UnwatchState(uint64_t id);
 
   // Makes RunUntilSignal drain and return, as SIGTERM does. May be called on any
   // thread and in an actor's turn.

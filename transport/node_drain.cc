@@ -33,39 +33,32 @@ void NodeDrain::AwaitShutDown() {
   if (shutting_down_.joinable()) shutting_down_.join();
 }
 
-void NodeDrain::MarkReady() {
-  absl::MutexLock steps(&ready_mu_);
+bool NodeDrain::Advance(NodeState state) {
+  absl::MutexLock watches(&watches_mu_);
   {
     absl::MutexLock lock(&mu_);
-    is_ready_ = true;
+    if (state <= state_) return false;
+    state_ = state;
   }
-  for (const auto& [id, step] : std::exchange(when_ready_, {})) step();
-}
-
-uint64_t NodeDrain::AddWhenReady(std::function<void()> step) {
-  absl::MutexLock steps(&ready_mu_);
-  const bool is_ready = [this] {
-    absl::MutexLock lock(&mu_);
-    return is_ready_;
-  }();
-  ++last_when_ready_;
-  if (is_ready) {
-    step();
-  } else {
-    when_ready_.emplace(last_when_ready_, std::move(step));
-  }
-  return last_when_ready_;
-}
-
-void NodeDrain::RemoveWhenReady(uint64_t id) {
-  absl::MutexLock steps(&ready_mu_);
-  when_ready_.erase(id);
+  for (const auto& [id, watch] : watches_) watch(state);
+  return true;
 }
 
 NodeState NodeDrain::state() const {
   absl::MutexLock lock(&mu_);
-  if (has_begun_) return NodeState::kDraining;
-  return is_ready_ ? NodeState::kReady : NodeState::kStarting;
+  return state_;
+}
+
+uint64_t NodeDrain::AddWatch(std::function<void(NodeState)> watch) {
+  absl::MutexLock watches(&watches_mu_);
+  watch(state());
+  watches_.emplace(++last_watch_, std::move(watch));
+  return last_watch_;
+}
+
+void NodeDrain::RemoveWatch(uint64_t id) {
+  absl::MutexLock watches(&watches_mu_);
+  watches_.erase(id);
 }
 
 uint64_t NodeDrain::AddFirst(std::function<void(absl::Duration)> step) {
@@ -80,12 +73,10 @@ void NodeDrain::RemoveFirst(uint64_t id) {
 }
 
 int NodeDrain::Once(absl::Duration within, const std::function<int(absl::Duration)>& drain) {
-  {
+  if (!Advance(NodeState::kDraining)) {
     absl::MutexLock lock(&mu_);
-    if (std::exchange(has_begun_, true)) {
-      mu_.Await(absl::Condition(+[](absl::optional<int>* status) { return status->has_value(); }, &status_));
-      return *status_;
-    }
+    mu_.Await(absl::Condition(+[](absl::optional<int>* status) { return status->has_value(); }, &status_));
+    return *status_;
   }
   absl::Duration left = std::max(within, absl::ZeroDuration());
   {

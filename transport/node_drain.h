@@ -33,11 +33,11 @@ class NodeDrain {
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
 
-  // See Node::Ready, Node::state, Node::WhenReady and Node::ForgetWhenReady.
-  void MarkReady();
+  // See Node::Ready, Node::state, Node::WatchState and Node::UnwatchState.
+  void MarkReady() { (void)Advance(NodeState::kReady); }
   NodeState state() const;
-  uint64_t AddWhenReady(std::function<void()> step);
-  void RemoveWhenReady(uint64_t id);
+  uint64_t AddWatch(std::function<void(NodeState)> watch);
+  void RemoveWatch(uint64_t id);
 
   // See Node::DrainFirst and Node::ForgetDrainFirst.
   uint64_t AddFirst(std::function<void(absl::Duration within)> step);
@@ -66,19 +66,21 @@ class NodeDrain {
   bool is_stuck() const { return is_stuck_.load(std::memory_order_acquire); }
 
  private:
+  // Tells the watches, if `state` is later than the present one. Returns whether it is.
+  bool Advance(NodeState state);
+
   ActorSystem& system_;
   mutable absl::Mutex mu_;
-  bool is_ready_ ABSL_GUARDED_BY(mu_) = false;
-  bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
+  NodeState state_ ABSL_GUARDED_BY(mu_) = NodeState::kStarting;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
   // The next four fields are used only by the call of Once that drains.
   MonotonicTime began_;
   absl::Duration within_;
   absl::Duration took_;  // for ShutDown
   bool in_order_ = true;
-  absl::Mutex ready_mu_;  // held while a step of WhenReady runs
-  uint64_t last_when_ready_ ABSL_GUARDED_BY(ready_mu_) = 0;
-  std::map<uint64_t, std::function<void()>> when_ready_ ABSL_GUARDED_BY(ready_mu_);  // empty once it is ready
+  absl::Mutex watches_mu_;  // held while state_ changes and a watch runs, so that each is told of the states in order
+  uint64_t last_watch_ ABSL_GUARDED_BY(watches_mu_) = 0;
+  std::map<uint64_t, std::function<void(NodeState)>> watches_ ABSL_GUARDED_BY(watches_mu_);
   absl::Mutex first_mu_;  // held while a step of DrainFirst runs
   uint64_t last_first_ ABSL_GUARDED_BY(first_mu_) = 0;
   std::map<uint64_t, std::function<void(absl::Duration)>> first_ ABSL_GUARDED_BY(first_mu_);

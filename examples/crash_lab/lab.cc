@@ -197,7 +197,7 @@ absl::Status Lab::Break(Breakage::Kind kind, absl::string_view id) {
   }
   Breakage how;
   how.set_kind(kind);
-  worker->breaks().Tell(how);
+  worker->break_down().Tell(how);
   if (kind == Breakage::HANG) {
     const absl::Status hung = Hang(*found, *worker);
     if (!hung.ok()) return hung;

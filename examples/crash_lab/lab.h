@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/examples/crash_lab/crash_lab.pb.h"
+#include "understudy/examples/crash_lab/crash_lab.ref.h"
 #include "understudy/examples/crash_lab/lab_worker.h"
 #include "understudy/examples/crash_lab/story.h"
 #include "understudy/supervision/supervisor.h"

@@ -17,13 +17,13 @@ Catalogue MakeCatalogue(int skus, int32_t items);
 // The node "inventory". `journal` outlives the tree.
 //
 //   rest_for_one ─┬ items ......... pool: an actor for each SKU, published as "inventory/<sku>"
-//                 └ items opened .. starts them all
+//                 └ all items ..... starts them all
 understudy::SupervisorBuilder InventoryTree(const Catalogue& catalogue, Journal* journal);
 
 // The orders' part of the node "shop". `journal` outlives the tree.
 //
 //   rest_for_one ─┬ orders ......... pool: an actor for each order, registered as "order/<id>"
-//                 ├ orders opened .. starts those that were open before
+//                 ├ open orders .... starts those that were open before
 //                 └ desk ........... what customers call, registered as "shop"
 understudy::SupervisorBuilder OrdersTree(const Catalogue& catalogue, Journal* journal, absl::Duration pay_within);
 

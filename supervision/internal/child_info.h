@@ -1,4 +1,5 @@
-// ChildInfo and ChildCounts: a supervisor's answers to queries about its children.
+// ChildInfo and ChildCounts: a supervisor's answers to queries about its children. ChildLook: what a look from outside
+// tells of a child (supervisor_looks.h).
 //
 // Threads: values.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_
@@ -8,6 +9,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
 
@@ -49,6 +52,20 @@ struct ChildInfo {
   RestartType restart = RestartType::kPermanent;
   int restarts = 0;
   uint64_t place = 0;  // grows in start order: a child's place is above those of all children before it
+};
+
+struct ChildLook {
+  ChildInfo info;
+  ChildShutdown shutdown;
+  absl::optional<RestartBackoff> backoff;
+  absl::optional<RestartBudget> budget;
+  bool significant = false;
+  // While the child waits for the end of a backoff: when it is started again.
+  absl::optional<MonotonicTime> next_start;
+  // The reason with which the child's last life ended, or could not start, with its causes: at most
+  // limits::kLastExitBytesMax bytes. Empty if no life has ended.
+  std::string last_exit;
+  MonotonicTime exited;  // when that was
 };
 
 struct ChildCounts {

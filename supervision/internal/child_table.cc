@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,10 +13,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/cut_text.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_info.h"
+#include "understudy/supervision/limits.h"
 
 namespace understudy {
 namespace {
@@ -53,11 +58,16 @@ ChildState StateForUsers(State state) {
 
 ChildTable::Child& ChildTable::Add(std::shared_ptr<const ChildSpec> spec, MonotonicTime now) {
   const Key key = ++last_key_;
-  Child& child = children_[key];
-  ids_.emplace(spec->id, &child);
-  child.key = key;
-  child.since = now;
-  child.spec = std::move(spec);
+  const auto insert = [&]() -> Child& {
+    absl::MutexLock lock(&looks_mu_);
+    Child& added = children_[key];
+    added.key = key;
+    added.since = now;
+    added.spec = std::move(spec);
+    return added;
+  };
+  Child& child = insert();
+  ids_.emplace(child.spec->id, &child);
   if (child.spec->kind == ChildKind::kSupervisor) ++supervisors_;
   Count(child, 1);
   return child;
@@ -68,16 +78,45 @@ void ChildTable::Remove(Child& child) {
   if (child.spec->kind == ChildKind::kSupervisor) --supervisors_;
   ids_.erase(child.spec->id);
   pids_.erase(child.address);
-  children_.erase(child.key);
+  std::map<Key, Child>::node_type removed;  // destroyed without the lock
+  absl::MutexLock lock(&looks_mu_);
+  removed = children_.extract(child.key);
 }
 
 void ChildTable::SetState(Child& child, State state, MonotonicTime now) {
   Count(child, -1);
   if (IsDownWithoutFailure(child.state))
     child.history.first_attempt = child.history.first_attempt + (now - child.since);
-  child.state = state;
-  child.since = now;
+  {
+    absl::MutexLock lock(&looks_mu_);
+    child.state = state;
+    child.since = now;
+  }
   Count(child, 1);
+}
+
+void ChildTable::SetNextStart(Child& child, MonotonicTime next_start) {
+  absl::MutexLock lock(&looks_mu_);
+  child.next_start = next_start;
+}
+
+void ChildTable::SetSpec(Child& child, std::shared_ptr<const ChildSpec> spec) {
+  absl::MutexLock lock(&looks_mu_);
+  child.spec.swap(spec);  // the parameter, with the old spec, is destroyed after the lock
+}
+
+void ChildTable::SetLastExit(Child& child, const ExitReason& reason, MonotonicTime now) {
+  const bool is_short = reason.cause() == nullptr && reason.bytes() <= limits::kLastExitBytesMax;
+  auto last_exit = std::make_unique<const LastExit>(
+      is_short ? LastExit{.reason = reason.crash() == nullptr ? reason : reason.WithCrash(nullptr), .time = now}
+               : LastExit{.text = CutText(reason.ToString(), limits::kLastExitBytesMax), .time = now});
+  absl::MutexLock lock(&looks_mu_);
+  child.last_exit.swap(last_exit);  // the old one is destroyed after the lock
+}
+
+void ChildTable::CountRestart(Child& child) {
+  absl::MutexLock lock(&looks_mu_);
+  ++child.restarts;
 }
 
 // Adds `n`, 1 or -1, to the counts in which the child's present state appears.
@@ -97,12 +136,16 @@ void ChildTable::SetPid(LifeId life, Pid pid) {
   Child* const child = FindLife(life);
   if (child == nullptr) return;
   pids_.erase(child->address);
-  child->pid = child->address = pid;
+  {
+    absl::MutexLock lock(&looks_mu_);
+    child->pid = child->address = pid;
+  }
   pids_[pid] = child;
 }
 
 void ChildTable::EndLife(Child& child) {
   lives_.erase(child.life);
+  absl::MutexLock lock(&looks_mu_);
   child.pid = Pid();
 }
 
@@ -168,6 +211,37 @@ std::vector<ChildInfo> ChildTable::WhichChildren(uint64_t after, size_t at_most)
   result.reserve(std::min(children_.size(), at_most));
   for (auto next = children_.upper_bound(after); next != children_.end() && result.size() < at_most; ++next) {
     result.push_back(InfoOf(next->second));
+  }
+  return result;
+}
+
+std::vector<ChildLook> ChildTable::Look(uint64_t after, size_t at_most, bool& has_more) const {
+  const size_t count = std::min(at_most, limits::kChildrenPerLookMax);
+  std::vector<ChildLook> result;
+  result.reserve(count);
+  std::vector<std::pair<size_t, ExitReason>>
+      reasons;  // whose texts are made after the lock, with the places in `result`
+  {
+    absl::MutexLock lock(&looks_mu_);
+    auto next = children_.upper_bound(after);
+    for (; next != children_.end() && result.size() < count; ++next) {
+      const Child& child = next->second;
+      ChildLook& look = result.emplace_back();
+      look.info = InfoOf(child);
+      look.shutdown = ShutdownOf(*child.spec);
+      look.backoff = child.spec->backoff;
+      look.budget = child.spec->budget;
+      look.significant = child.spec->significant;
+      if (child.state == State::kBackoff) look.next_start = child.next_start;
+      if (child.last_exit == nullptr) continue;
+      look.exited = child.last_exit->time;
+      look.last_exit = child.last_exit->text;
+      if (look.last_exit.empty()) reasons.emplace_back(result.size() - 1, child.last_exit->reason);
+    }
+    has_more = next != children_.end();
+  }
+  for (const auto& [place, reason] : reasons) {
+    result[place].last_exit = CutText(reason.ToString(), limits::kLastExitBytesMax);
   }
   return result;
 }

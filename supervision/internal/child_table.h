@@ -8,8 +8,12 @@
 //   next SetPid or Remove, so also while it is down
 // - the counts are those of the children's present states
 //
-// No clock and no decisions. Owner only. References to a Child are valid until Remove. Each lookup takes at most
-// logarithmic time.
+// No clock and no decisions. Owner only, except for Look. References to a Child are valid until Remove. Each lookup
+// takes at most logarithmic time.
+//
+// Look reads, on another thread, the children and those of their fields that ChildTable writes. The owner changes these
+// under looks_mu_ and, because nobody else changes them, reads them without it. Nothing of a user's runs under the
+// lock: a spec, which has the arguments of its child, is destroyed after it.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 
@@ -26,8 +30,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_info.h"
@@ -53,6 +59,14 @@ class ChildTable {
     kDown,     // down; its exit is judged when the running plan has ended
   };
 
+  // A short reason is kept as it is, without its crash report, because its text costs more than a restart should; any
+  // other as a text of at most limits::kLastExitBytesMax bytes.
+  struct LastExit {
+    ExitReason reason;
+    std::string text;  // empty: that of `reason`
+    MonotonicTime time;
+  };
+
   struct Child {
     // Written by ChildTable.
     Key key = 0;
@@ -61,9 +75,12 @@ class ChildTable {
     LifeId life = 0;      // the present life, or the last one
     Pid pid;              // of the present life, once it is known
     Pid address;          // the last pid that was not null
-
-    // Written by the table's owner, who must not change the spec's id, kind and significance.
     std::shared_ptr<const ChildSpec> spec;
+    int restarts = 0;
+    MonotonicTime next_start;  // in kBackoff: when the child is started again
+    std::unique_ptr<const LastExit> last_exit;
+
+    // Written by the table's owner.
     absl::optional<MonotonicTime> started;  // when the present life, or the last one, completed its start
     bool has_started = false;               // some life of the child completed its start
     bool was_parked = false;                // the child was parked since it last started
@@ -72,7 +89,6 @@ class ChildTable {
     RequestId start_request = 0;            // the request that is answered when the child has started; 0 if none
     std::vector<RequestId> stop_requests;
     RestartHistory history;
-    int restarts = 0;
   };
 
   ChildTable() = default;
@@ -85,6 +101,12 @@ class ChildTable {
   void Remove(Child& child);
   // The time that a child spent down without having failed is added to history.first_attempt when its state changes.
   void SetState(Child& child, State state, MonotonicTime now);
+  // Call before SetState with kBackoff.
+  void SetNextStart(Child& child, MonotonicTime next_start);
+  // Requires that the new spec has the same id, kind and significance.
+  void SetSpec(Child& child, std::shared_ptr<const ChildSpec> spec);
+  void SetLastExit(Child& child, const ExitReason& reason, MonotonicTime now);
+  void CountRestart(Child& child);
 
   // Returns the number of a new life, which belongs to no child.
   LifeId NewLife() { return ++last_life_; }
@@ -122,6 +144,9 @@ class ChildTable {
   static ChildInfo InfoOf(const Child& child);
   // At most `at_most` children whose place is above `after`, in start order.
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
+  // For a look from outside, on any thread: the same, with the specs and last exits. At most
+  // limits::kChildrenPerLookMax children. `has_more` is set to whether others follow.
+  std::vector<ChildLook> Look(uint64_t after, size_t at_most, bool& has_more) const;
   ChildCounts CountChildren() const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
@@ -139,6 +164,7 @@ class ChildTable {
 
   void Count(const Child& child, int n);
 
+  mutable absl::Mutex looks_mu_;  // see above
   std::map<Key, Child> children_;
   std::map<std::string, Child*, std::less<>> ids_;
   absl::flat_hash_map<LifeId, Child*> lives_;

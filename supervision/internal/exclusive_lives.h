@@ -6,7 +6,7 @@
 // supervisor without one above makes its own, so two trees made by one builder share nothing.
 //
 // A child is identified by a key. The key is the child's id if the id means the same child in the supervisor's next
-// life; see PlanSupervisor::KeyOf for the other case.
+// life; see ExclusiveChildren for the other case.
 //
 // Threads: any, because an earlier life of the supervisor may itself still run. `is_gone` is called under the lock. A
 // life for which it returns true is removed.

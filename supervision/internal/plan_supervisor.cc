@@ -26,9 +26,9 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_makers.h"
 #include "understudy/supervision/internal/child_start.h"
-#include "understudy/supervision/internal/exclusive_lives.h"
 #include "understudy/supervision/internal/member_ids.h"
 #include "understudy/supervision/internal/pending_answers.h"
+#include "understudy/supervision/internal/predecessor_watch.h"
 #include "understudy/supervision/internal/remote_children.h"
 #include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/internal/shards.h"
@@ -53,10 +53,26 @@ AnswerRequest With(Replier<ChildDone> replier) {
   return AnswerWith(std::move(replier), [](Pid) { return ChildDone(); });
 }
 
+// `options`: what all children have.
+SpawnOptions OptionsOf(const ChildSpec& child, SpawnOptions options) {
+  if (!child.registered_as.empty()) options.registered_as = child.registered_as;
+  if (!child.published_as.empty() && !child.placement.has_value())
+    options.published_as = child.published_as;  // a child on another node publishes its name there
+  options.start_within = child.start_within;
+  options.shutdown_within = ShutdownOf(child).LongestStop();
+  options.label = child.id;
+  if (child.start != nullptr) options.thread = child.start->thread();
+  if (child.start != nullptr && !child.start->label().empty()) {
+    options.label.reserve(child.id.size() + child.start->label().size() + 3);
+    options.label.append(" (").append(child.start->label()).push_back(')');
+  }
+  return options;
+}
+
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
-    : spec_(std::move(spec)), listeners_(spec_) {}
+    : spec_(std::move(spec)), listeners_(spec_), front_(spec_) {}
 
 StartResult PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
@@ -65,11 +81,15 @@ StartResult PlanSupervisor::Start() {
   context().TrapStops(&PlanSupervisor::StopRequested);
   options_ =
       SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(&PlanSupervisor::Outcome).OnDown(&PlanSupervisor::ChildDown);
-  plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
+  const SupervisorSpec spec = is_front() ? FrontOf(*spec_) : *spec_;
+  plan_.emplace(spec, context().Random().Fork());
+  entry_.emplace(context().Self(), context().Parent(), spec, *plan_);
   plan_->set_reports(listeners_.HearsWithoutSubscribers(context().Log()) ||
                      SupervisionWatch::IsWatched(context().Self().node()));
-  if (lives_ == nullptr) lives_ = std::make_shared<ExclusiveLives>();
-  InheritPredecessors();
+  exclusive_.Begin(context().Self(), /*has_made_up_ids=*/spec_->pool != nullptr && !is_front());
+  for (const std::string& id : exclusive_.Inherited(IsGone())) {
+    exclusive_.AwaitInherited(plan_->AddPredecessor(id), id);
+  }
   plan_->StartAll(context().Now());
   Apply();
   LookAtPredecessors();
@@ -110,7 +130,7 @@ void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const Chi
     return;
   }
   if (is_front()) {
-    HandStart(std::move(id), std::move(start), std::move(answer));
+    front_.Start(std::move(id), std::move(start), std::move(answer));
   } else {
     AddHanded({std::move(id), std::move(start), std::move(answer)});
   }
@@ -144,9 +164,7 @@ void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<C
 // it. For an ended actor of this node the Down arrives before the Settle that is sent below. For an
 // actor of another node the Down arrives only when that node answers, so a timer takes Settle's place.
 void PlanSupervisor::TerminateUnknown(Pid pid, Replier<ChildDone> replier) {
-  MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::UnknownDown);
-  const uint64_t id = monitor.id();
-  unknown_pids_.emplace(id, UnknownPid{pid, std::move(replier), std::move(monitor)});
+  const uint64_t id = unknown_pids_.Add(pid, std::move(replier), context().Monitor(pid, &PlanSupervisor::UnknownDown));
   const bool is_elsewhere = pid.node() != context().Self().node();
   if (is_elsewhere && context()
                           .StartTimer(UnknownTimer(id), limits::kUnknownPidAnswersWithin,
@@ -158,19 +176,8 @@ void PlanSupervisor::TerminateUnknown(Pid pid, Replier<ChildDone> replier) {
 }
 
 void PlanSupervisor::UnknownDown(const Down& down) {
-  auto stranger = unknown_pids_.extract(down.monitor);
-  if (stranger.empty()) return;
   context().CancelTimer(UnknownTimer(down.monitor));
-  if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
-    stranger.mapped().replier.Reply(UnknownPidError(down.pid));
-  } else {
-    stranger.mapped().replier.Reply(ChildDone());
-  }
-}
-
-void PlanSupervisor::UnknownSettled(const Settle& settled) {
-  auto stranger = unknown_pids_.extract(settled.monitor);
-  if (!stranger.empty()) stranger.mapped().replier.Reply(UnknownPidError(stranger.mapped().pid));
+  unknown_pids_.Ended(down);
 }
 
 void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> replier) {
@@ -219,7 +226,7 @@ void PlanSupervisor::ChildDown(Down down) {
   const std::string id = plan_->children().SpecOf(life)->id;
   if (!down.unhandled_mail.empty()) unhandled_[id].Append(std::move(down.unhandled_mail));
   remote_.Ended(life, id);
-  NoticeWhatLingers(life);
+  if (exclusive_.Lingers(*plan_->children().SpecOf(life), IsGone())) plan_->Lingers(life);
   if (declined_.erase(life) > 0) {
     plan_->Ignored(life, context().Now());
   } else {
@@ -250,6 +257,18 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
   }
   plan_->NameFreed(change.name, context().Now());
   Apply();
+}
+
+void PlanSupervisor::LookAtPredecessors() {
+  const auto gone = [this](const Predecessor& predecessor) {
+    plan_->Gone(predecessor.life, context().Now());
+    if (!plan_->children().HasChild(predecessor.child)) exclusive_.ForgetPredecessor(predecessor, IsGone());
+    Apply();
+  };
+  const auto monitor = [this](Pid left) {
+    return context().MonitorUntilGone(left, &PlanSupervisor::PredecessorDown).Keep();
+  };
+  exclusive_.Look(IsGone(), gone, monitor);
 }
 
 // ---- Actions.
@@ -289,11 +308,11 @@ void PlanSupervisor::Carry(const RestartPlan::ForgetChild& forget) {
   const std::string& id = forget.child->id;
   unhandled_.erase(id);
   remote_.Forget(id);
-  if (!plan_->HasPredecessor(id)) lives_->Forget(KeyOf(id), IsGone());
+  if (!plan_->HasPredecessor(id)) exclusive_.Forget(id, IsGone());
 }
 
 void PlanSupervisor::Carry(const RestartPlan::StartDone&) {
-  if (is_front()) shards_.Learn(plan_->children().WhichChildren());
+  if (is_front()) front_.Learn(plan_->children().WhichChildren());
   if (std::exchange(stage_, Stage::kStarted) == Stage::kStarting) context().FinishStart();
 }
 
@@ -304,7 +323,7 @@ void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
   KeepNames(action.life, action.child->restart == RestartType::kTransient ? NameKeep::After::kAbnormalEnd
                                                                           : NameKeep::After::kAnyEnd);
-  SpawnOptions options = OptionsOf(*action.child);
+  SpawnOptions options = OptionsOf(*action.child, options_);
   options.names_kept_by = context().Self();
   if (auto left = unhandled_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithUnhandledMail(std::move(left.mapped()));
@@ -312,14 +331,14 @@ void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
   const Pid spawned =
       context().SpawnMade(std::move(options), make.ok() ? *std::move(make) : FailedStart(make.status()));
   plan_->Spawned(action.life, spawned);
-  RecordLife(*action.child, spawned);
+  exclusive_.Began(*action.child, spawned, IsGone());
   if (elsewhere != nullptr) remote_.Spawned(action.life, spawned, elsewhere);
 }
 
 absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                                   const std::shared_ptr<RemoteLife>& elsewhere) {
   const ChildSpec& child = *spec;
-  const bool is_below_exclusive = is_below_exclusive_ || child.exclusive;
+  const bool is_below_exclusive = exclusive_.IsBelowExclusive(child);
   if (child.placement.has_value()) {
     if (!is_below_exclusive) return MakerElsewhere(child, context().Spawner(), elsewhere);
     return absl::FailedPreconditionError(absl::StrCat(
@@ -332,9 +351,9 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
   }
   // Gives the actor the ExclusiveLives for its own children if it is a supervisor, which a factory may make too.
-  auto hand_down = [lives = lives_, key = KeyOf(child.id), is_below_exclusive](std::unique_ptr<Actor> made) {
+  auto hand_down = [below = exclusive_.Below(child.id), is_below_exclusive](std::unique_ptr<Actor> made) {
     if (auto* const supervisor = dynamic_cast<PlanSupervisor*>(made.get()); supervisor != nullptr) {
-      supervisor->SetAbove(lives->Below(key), is_below_exclusive);
+      supervisor->SetAbove(below(), is_below_exclusive);
     }
     return made;
   };
@@ -383,22 +402,6 @@ void PlanSupervisor::Carry(const RestartPlan::FreeNames& free) {
   const ChildSpec& child = *free.child;
   if (!child.registered_as.empty()) context().FreeName(child.registered_as);
   if (!child.published_as.empty()) context().FreeName(child.published_as);
-}
-
-SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
-  SpawnOptions options = options_;
-  if (!child.registered_as.empty()) options.registered_as = child.registered_as;
-  if (!child.published_as.empty() && !child.placement.has_value())
-    options.published_as = child.published_as;  // a child on another node publishes its name there
-  options.start_within = child.start_within;
-  options.shutdown_within = ShutdownOf(child).LongestStop();
-  options.label = child.id;
-  if (child.start != nullptr) options.thread = child.start->thread();
-  if (child.start != nullptr && !child.start->label().empty()) {
-    options.label.reserve(child.id.size() + child.start->label().size() + 3);
-    options.label.append(" (").append(child.start->label()).push_back(')');
-  }
-  return options;
 }
 
 void PlanSupervisor::ArmEarliest() {

@@ -1,8 +1,8 @@
 // PlanSupervisor: the actor that applies a RestartPlan's actions and tells the plan their results. Every supervisor is
 // a PlanSupervisor; Pool adds a typed way to start children.
 //
-// A pool of several shards is a *front*: a supervisor whose children are the shards. The front hands each request to
-// the shard that the child's id names, or to all shards, and answers as one supervisor. It ends when a shard ends.
+// A pool of several shards is a *front*: a supervisor whose children are the shards. It hands requests to them
+// (PoolFront), and ends when a shard ends.
 //
 // Invariant: every input that may give actions is followed by Apply in the same turn, so no action waits between turns.
 //
@@ -33,18 +33,19 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/replier.h"
-#include "understudy/actors/task.h"
 #include "understudy/actors/unhandled_mail.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_start.h"
 #include "understudy/supervision/internal/event_listeners.h"
+#include "understudy/supervision/internal/exclusive_children.h"
 #include "understudy/supervision/internal/exclusive_lives.h"
 #include "understudy/supervision/internal/pending_answers.h"
 #include "understudy/supervision/internal/plan_timers.h"
-#include "understudy/supervision/internal/predecessor_watch.h"
+#include "understudy/supervision/internal/pool_front.h"
 #include "understudy/supervision/internal/remote_children.h"
 #include "understudy/supervision/internal/restart_plan.h"
-#include "understudy/supervision/internal/shards.h"
+#include "understudy/supervision/internal/supervisor_entry.h"
+#include "understudy/supervision/internal/unknown_pids.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 
@@ -75,7 +76,9 @@ class PlanSupervisor : public Supervisor {
   // Called before Start by the supervisor above. `lives` are the lives of this supervisor's children, kept by the
   // supervisor above from one life of this supervisor to the next; `is_below_exclusive`: this supervisor or one above
   // it is exclusive.
-  void SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive);
+  void SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive) {
+    exclusive_.SetAbove(std::move(lives), is_below_exclusive);
+  }
 
  protected:
   Mailbox<"HandedStart", HandedStart> handed_start{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
@@ -94,6 +97,8 @@ class PlanSupervisor : public Supervisor {
   bool IsStarted() const { return stage_ == Stage::kStarted; }
 
  private:
+  friend class PoolFront;  // sends to the mailboxes of shards
+
   using Action = RestartPlan::Action;
   using LifeId = RestartPlan::LifeId;
   using RequestId = RestartPlan::RequestId;
@@ -111,16 +116,9 @@ class PlanSupervisor : public Supervisor {
   void Delete(const DeleteChild& request, Replier<ChildDone> replier);
   absl::StatusOr<Subscribed> AddSubscriber(const Subscribe& request);
   void TerminateUnknown(Pid pid, Replier<ChildDone> replier);
-  void UnknownSettled(const Settle& settle);
+  void UnknownSettled(const Settle& settled) { unknown_pids_.StillAlive(settled.monitor); }
   void UnknownDown(const Down& down);
 
-  // Requests to a front (supervisor_shards.cc).
-  Task<absl::StatusOr<Children>> ListShards(WhichChildren query);
-  Task<absl::StatusOr<ChildCounts>> TallyShards(CountChildren query);
-  Task<absl::StatusOr<ChildSpec>> GetSpecOfShard(GetChildSpec query);
-  Task<absl::StatusOr<ChildDone>> TerminateInShards(TerminateChild request);
-  Task<absl::StatusOr<Subscribed>> SubscribeToShards(Subscribe request);
-  void HandStart(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
   bool is_front() const { return spec_->pool != nullptr && spec_->pool->shards > 1; }
 
   // Events.
@@ -134,16 +132,14 @@ class PlanSupervisor : public Supervisor {
   void TimerCame();
   void NameChanged(const NameChange& change);
 
-  // Lives of exclusive children that are not gone (supervisor_predecessors.cc).
-  std::string KeyOf(const std::string& child);
+  // Lives of exclusive children that are not gone.
   auto IsGone() {
     return [this](Pid life) { return context().IsGone(life); };
   }
-  void RecordLife(const ChildSpec& child, Pid life);
-  void InheritPredecessors();
-  void NoticeWhatLingers(LifeId life);
   void LookAtPredecessors();
-  void PredecessorDown(const Down& down);
+  void PredecessorDown(const Down& down) {
+    if (exclusive_.Fired(down.monitor)) LookAtPredecessors();
+  }
 
   // Actions. Apply applies the plan's actions, and those that follow from them, until there are none.
   void Apply();
@@ -154,7 +150,7 @@ class PlanSupervisor : public Supervisor {
   void Carry(const RestartPlan::CancelTimer& timer) { timers_.Cancel(timer.timer); }
   void Carry(RestartPlan::Reply&& reply) { answers_.Answer(std::move(reply)); }
   void Carry(const RestartPlan::WatchName& watch);
-  void Carry(const RestartPlan::AwaitGone& await);
+  void Carry(const RestartPlan::AwaitGone& await) { exclusive_.Await(await.life, await.child->id); }
   void Carry(const RestartPlan::FreeNames& free);
   void Carry(const RestartPlan::ForgetChild& forget);
   void Carry(RestartPlan::Report&& report);
@@ -169,7 +165,6 @@ class PlanSupervisor : public Supervisor {
   Pid ActorOf(LifeId life) const;
   // The inverse of ActorOf; 0 if `actor` is neither a child nor a proxy.
   LifeId LifeOf(Pid actor) const;
-  SpawnOptions OptionsOf(const ChildSpec& child) const;
   void ArmEarliest();
 
   enum class Stage {
@@ -177,47 +172,47 @@ class PlanSupervisor : public Supervisor {
     kStarting,  // Start has returned; some child has not started yet
     kStarted,
   };
-  // A TerminateChild for a pid that no child has.
-  struct UnknownPid {
-    Pid pid;
-    Replier<ChildDone> replier;
-    MonitorHandle monitor;
-  };
 
   // Constant after construction.
   const std::shared_ptr<const SupervisorSpec> spec_;  // as given; a front makes its own tree from it (FrontOf)
 
-  // Constant from Start on.
-  std::shared_ptr<ExclusiveLives> lives_;
-  bool is_below_exclusive_ = false;
-  SpawnOptions options_;  // that all children have
+  SpawnOptions options_;  // that all children have; constant from Start on
 
   // The parts.
-  absl::optional<RestartPlan> plan_;  // set from Start on
+  absl::optional<RestartPlan> plan_;       // set from Start on
+  absl::optional<SupervisorEntry> entry_;  // likewise; destroyed before plan_, which it reads
   PlanTimers timers_;
   PendingAnswers answers_;
   EventListeners listeners_;
   RemoteChildren remote_;
-  PredecessorWatch predecessors_;
-  Shards shards_;  // of a front
+  ExclusiveChildren exclusive_;
+  UnknownPids unknown_pids_;
+  PoolFront front_;
 
   Stage stage_ = Stage::kInStart;
   std::set<LifeId> declined_;                       // lives that declined to start; their Downs are yet to come
   std::map<std::string, UnhandledMail> unhandled_;  // the mail of a child's last life for the next one, by child id
-  std::map<uint64_t, UnknownPid> unknown_pids_;     // by monitor
 };
 
 template <class... More>
 Behavior PlanSupervisor::SupervisingAnd(More&&... more) {
   if (is_front()) {
     constexpr auto kIsStarted = &PlanSupervisor::IsStarted;
+    const auto list = [this](WhichChildren query) { return front_.List(std::move(query)); };
+    const auto tally = [this](CountChildren query) { return front_.Tally(query); };
+    const auto get_spec = [this](GetChildSpec query) { return front_.GetSpec(std::move(query)); };
+    const auto terminate = [this](TerminateChild request) { return front_.Terminate(std::move(request)); };
+    const auto subscribe_to_all = [this](Subscribe request) {
+      absl::Status here = AddSubscriber(request).status();
+      return front_.SubscribeToAll(std::move(request), std::move(here));
+    };
     return Behavior("sharing out",  //
-                    On(which_children, &PlanSupervisor::ListShards).Interleaved().When(kIsStarted),
-                    On(count_children, &PlanSupervisor::TallyShards).Interleaved().When(kIsStarted),
-                    On(get_child_spec, &PlanSupervisor::GetSpecOfShard).Interleaved().When(kIsStarted),
+                    On(which_children, list).Interleaved().When(kIsStarted),
+                    On(count_children, tally).Interleaved().When(kIsStarted),
+                    On(get_child_spec, get_spec).Interleaved().When(kIsStarted),
                     On(start_member, &PlanSupervisor::AddMember).When(kIsStarted),
-                    On(terminate_child, &PlanSupervisor::TerminateInShards).Interleaved().When(kIsStarted),
-                    On(subscribe, &PlanSupervisor::SubscribeToShards).Interleaved().When(kIsStarted),
+                    On(terminate_child, terminate).Interleaved().When(kIsStarted),
+                    On(subscribe, subscribe_to_all).Interleaved().When(kIsStarted),
                     Refuse(start_child, OnlyMembersError()), Refuse(restart_child, NobodyIsStoppedError()),
                     Refuse(delete_child, NobodyIsStoppedError()), std::forward<More>(more)...);
   }

@@ -48,6 +48,9 @@ class RestartDecider {
   // Decides on a restart of the child at `now`, and records it in `history` and in the window.
   RestartDecision Decide(const ChildSpec& child, RestartHistory& history, MonotonicTime now);
 
+  // The supervisor's window.
+  const RestartWindow& window() const { return window_; }
+
  private:
   RestartDecision DecideCounted(const ChildSpec& child, RestartHistory& history, MonotonicTime now);
 

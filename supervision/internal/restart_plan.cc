@@ -210,7 +210,7 @@ void RestartPlan::ForgetArguments(Child& child) {
   if (is_pool() && child.spec->start == flags_.pool->child.start) return;
   auto rest = std::make_shared<ChildSpec>(*child.spec);
   rest->start = nullptr;
-  child.spec = std::move(rest);
+  children_.SetSpec(child, std::move(rest));
 }
 
 void RestartPlan::BeginStop(Child& child) {
@@ -222,6 +222,12 @@ void RestartPlan::BeginStop(Child& child) {
   }
   actions_.push_back(StopLife{child.life});
   if (shutdown.kind == ChildShutdown::Kind::kWithin) Arm(child, shutdown.timeout);
+}
+
+// Keeps `reason` as the child's last exit, unless the child is forgotten with it.
+void RestartPlan::NoteExit(Child& child, const ExitReason& reason) {
+  const bool is_restarted = NeedsRestart(child.spec->restart, reason) && child.state != State::kStopping;
+  if (is_restarted || !IsForgottenWhenDown(child)) children_.SetLastExit(child, reason, now_);
 }
 
 void RestartPlan::HandleIgnored(Child& child) {
@@ -238,6 +244,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
   if (!child.was_parked || !MayPark(*child.spec, reason)) {
     Tell(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
+  NoteExit(child, reason);
   EndLife(child);
   SetState(child, State::kStopped);
   StartIsOver(child);
@@ -257,6 +264,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
 
 void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
   Tell(SupervisionEvent::Kind::kExited, child, child.pid, reason);
+  NoteExit(child, reason);
   EndLife(child);
   if (plan_.has_value() && plan_->WillStop(child.key)) {
     SetState(child, State::kStopped);
@@ -272,6 +280,7 @@ void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
 void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
   Disarm(child);
   Tell(SupervisionEvent::Kind::kStopped, child, child.pid, reason);
+  NoteExit(child, reason);
   EndLife(child);
   SetState(child, State::kStopped);
   StartIsOver(child);
@@ -317,8 +326,9 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
     GiveUp(child, decision, reason);
     return;
   }
-  ++child.restarts;
+  children_.CountRestart(child);
   if (decision.kind == RestartDecision::Kind::kLater) {
+    children_.SetNextStart(child, now_ + decision.wait);
     SetState(child, State::kBackoff);
     Tell(SupervisionEvent::Kind::kBackoff, child, Pid(), reason, decision.wait);
     Arm(child, decision.wait);

@@ -33,7 +33,7 @@
 // turn), OrderedPlan (the progress of the running plan), ChildTimers, Predecessors, WatchedNames, KeptNames,
 // RestartDecider.
 //
-// Finish is the last action. Owner only.
+// Finish is the last action. Owner only, except for ChildTable::Look and RestartWindow::CountAt.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_PLAN_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_PLAN_H_
 
@@ -58,6 +58,7 @@
 #include "understudy/supervision/internal/child_waits.h"
 #include "understudy/supervision/internal/ordered_plan.h"
 #include "understudy/supervision/internal/restart_decision.h"
+#include "understudy/supervision/internal/restart_window.h"
 #include "understudy/supervision/internal/waiting_inputs.h"
 #include "understudy/supervision/supervision_event.h"
 
@@ -192,6 +193,7 @@ class RestartPlan {
 
   // Observers; they answer at once, from the present state.
   const ChildTable& children() const { return children_; }
+  const RestartWindow& window() const { return decider_.window(); }
   // True if a life of an exclusive child with that id has ended and is not gone.
   bool HasPredecessor(absl::string_view id) const { return predecessors_.Has(id); }
   // True if the names of that life's child are to be kept when it goes down: from each start on, unless the child
@@ -219,6 +221,7 @@ class RestartPlan {
   void BeginStart(Child& child);
   void ForgetArguments(Child& child);
   void BeginStop(Child& child);
+  void NoteExit(Child& child, const ExitReason& reason);
   void HandleIgnored(Child& child);
   void HandleStartFailed(Child& child, const ExitReason& reason);
   void HandleExited(Child& child, const ExitReason& reason);

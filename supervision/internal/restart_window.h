@@ -2,12 +2,14 @@
 // says when there are more than `intensity`. A restart exactly `period` ago still
 // counts. After OTP's supervisor:add_restart.
 //
-// Owner only. Memory: one time for each allowed restart, and one more.
+// Owner only, except for CountAt. Memory: one time for each allowed restart, and one more.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_
 
 #include <deque>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 
@@ -23,12 +25,18 @@ class RestartWindow {
   [[nodiscard]] bool Add(MonotonicTime now);
 
   // The restarts in the period that ended with the last Add; at most `intensity` + 1.
-  int count() const { return static_cast<int>(attempts_.size()); }
+  int count() const {
+    absl::MutexLock lock(&mu_);
+    return static_cast<int>(attempts_.size());
+  }
+  // The restarts in the period that ends at `now`; at most `intensity` + 1. Any thread.
+  int CountAt(MonotonicTime now) const;
 
  private:
   const int intensity_;
   const absl::Duration period_;
-  std::deque<MonotonicTime> attempts_;  // oldest first
+  mutable absl::Mutex mu_;
+  std::deque<MonotonicTime> attempts_ ABSL_GUARDED_BY(mu_);  // oldest first
 };
 
 }  // namespace understudy

@@ -42,6 +42,25 @@ TEST(HandlerTimerTest, OneOf128RunsIsTimedAndTheFirst) {
   EXPECT_NEAR(timed, kRuns / 128, 100);
 }
 
+TEST(HandlerTimerTest, WithTimeAllEachRunIsTimedAndOneOf128IsASample) {
+  HandlerTimer timer;
+  timer.TimeAll();
+  int samples = 0;
+  constexpr int kRuns = 128'000;
+  MonotonicTime now;
+  for (int run = 0; run < kRuns; ++run) {
+    ASSERT_TRUE(timer.IsDue());
+    now = now + absl::Milliseconds(1);
+    timer.Begin(now, {});
+    EXPECT_EQ(timer.noted(), now);
+    if (timer.is_sample()) ++samples;
+    now = now + absl::Milliseconds(1);
+    (void)timer.End(now);
+    EXPECT_EQ(timer.noted(), now);
+  }
+  EXPECT_NEAR(samples, kRuns / 128, 100);
+}
+
 TEST(HandlerTimerTest, OneOfTheFirstFourRunsAfterASleepIsTimed) {
   HandlerTimer timer;
   for (int sleep = 0; sleep < 1000; ++sleep) {

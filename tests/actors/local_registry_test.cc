@@ -1,7 +1,9 @@
 #include "understudy/actors/internal/system/local_registry.h"
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -250,6 +252,26 @@ TEST_F(KeptNameTest, IsVacantFromTheEndOfItsOwnerToTheNextOne) {
   EXPECT_TRUE(IsNoName(NoOwnerError(registry(), "book")));
   EXPECT_THAT(notes_, ElementsAre("book 1", "book free", "book 2", "book free"));
   EXPECT_THAT(publisher_.notes, ElementsAre("vacate book", "withdraw book"));
+}
+
+TEST_F(KeptNameTest, ALookFindsTheOwnerOrTheVacancyWhileTheOwnerChanges) {
+  Keep("book");
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+  std::atomic<bool> is_over{false};
+  std::thread changing([&] {
+    for (int i = 0; i < 20'000; ++i) {
+      registry().RemoveAll(NewPid(1), ExitReason::Normal());
+      EXPECT_TRUE(registry().Insert(Kept("book", 1)).ok());
+    }
+    is_over.store(true);
+  });
+  int neither = 0;
+  while (!is_over.load()) {
+    const Registry::NameLook look = registry().Look("book");
+    if (look.owner.has_value() == look.is_vacant) ++neither;
+  }
+  changing.join();
+  EXPECT_EQ(neither, 0);
 }
 
 TEST_F(KeptNameTest, IsRefusedToOthersOfThisNodeAndNotToAnotherNode) {

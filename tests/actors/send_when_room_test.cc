@@ -147,26 +147,39 @@ class Hold final : public Actor {
   Behavior open_{"open", On(load, [] {})};
 };
 
-TEST_F(SendWhenRoomTest, AMessageLargerThanTheCapacityWaitsUntilTheMailboxIsEmpty) {
-  Ref<Hold> hold = system().Spawn<Hold>();
-  system().RunUntilIdle();
-  const auto send = [&](size_t bytes) {
-    RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [=](Script& self) -> Task<> {
-      auto sending = hold[&Hold::load].SendWhenRoom(Load{bytes}, absl::Hours(1));
-      absl::Status sent = co_await sending;
-      self.Note(absl::StrCat(bytes, " ", sent.ToString()));
+class SendLoadWhenRoomTest : public SendWhenRoomTest {
+ protected:
+  SendLoadWhenRoomTest() { system().RunUntilIdle(); }
+  void Send(size_t bytes, absl::Duration timeout = absl::Hours(1)) {
+    RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [=, this](Script& self) -> Task<> {
+      auto sending = hold_[&Hold::load].SendWhenRoom(Load{bytes}, timeout);
+      const absl::Status sent = co_await sending;
+      self.Note(absl::StrCat(bytes, " ", absl::StatusCodeToString(sent.code())));
     });
     system().RunUntilIdle();
-  };
-  send(200);
+  }
+  Ref<Hold> hold_ = system().Spawn<Hold>();
+};
+
+TEST_F(SendLoadWhenRoomTest, AMessageLargerThanTheCapacityWaitsUntilTheMailboxIsEmpty) {
+  Send(200);
   EXPECT_THAT(notes_, ElementsAre("200 OK"));
-  send(20);   // waits
-  send(201);  // behind it
-  send(30);
+  Send(20);   // waits
+  Send(201);  // behind it
+  Send(30);
   EXPECT_THAT(notes_, ElementsAre("200 OK"));
-  hold[&Hold::open].Tell(1);
+  hold_[&Hold::open].Tell(1);
   system().RunUntilIdle();
   EXPECT_THAT(notes_, UnorderedElementsAre("200 OK", "20 OK", "201 OK", "30 OK"));
+}
+
+TEST_F(SendLoadWhenRoomTest, WhenALargeMessageGivesUpThoseBehindItThatFitAreSent) {
+  Send(60);
+  Send(90, absl::Seconds(1));  // waits
+  Send(30);                    // behind it
+  EXPECT_THAT(notes_, ElementsAre("60 OK"));
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(notes_, UnorderedElementsAre("60 OK", "90 DEADLINE_EXCEEDED", "30 OK"));
 }
 
 TEST_F(SendWhenRoomTest, ExpiresAndGivesTheMessageBack) {

@@ -210,7 +210,7 @@ TEST(ServiceClassDeathTest, MoreThanSixtyFourMailboxesOfSeveralServicesNameThem)
         system.RunUntilIdle();
       },
       "mailbox shop.Thirty/b.24. is one too many: an actor has at most 64, and this one has 40 of shop.Forty, 24 of "
-      "shop.Thirty");
+      "shop.Thirty: move some to another actor");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// An actor in the form that protoc-gen-understudy writes for a service: mailboxes that no other code can name, a ref
-// with a channel for each, and a Start that recovers.
+// Actors of services whose classes and refs are written by hand: mailboxes that only the ref can name, a ref with a
+// channel for each, and a Start that recovers.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ struct WatchRequest {};
 
 class BookRef;
 
-class BookActor : public Actor {  // (generated)
+class BookActor : public Actor {
  public:
   using Ref = BookRef;
   static constexpr std::string_view kService = "auction.Book";
@@ -49,7 +49,7 @@ class BookActor : public Actor {  // (generated)
   friend class BookRef;
 };
 
-class BookRef : public Ref<BookActor> {  // (generated)
+class BookRef : public Ref<BookActor> {
  public:
   using Ref<BookActor>::Ref;
   Channel<Call<LoadRequest, BestOffer>> load() const { return (*this)[&BookActor::load]; }
@@ -58,7 +58,7 @@ class BookRef : public Ref<BookActor> {  // (generated)
 
 class AuctionRef;
 
-class AuctionActor : public Actor {  // (generated)
+class AuctionActor : public Actor {
  public:
   using Ref = AuctionRef;
   static constexpr std::string_view kService = "auction.Auction";
@@ -70,7 +70,7 @@ class AuctionActor : public Actor {  // (generated)
   friend class AuctionRef;
 };
 
-class AuctionRef : public Ref<AuctionActor> {  // (generated)
+class AuctionRef : public Ref<AuctionActor> {
  public:
   using Ref<AuctionActor>::Ref;
   Channel<Call<Offer, OfferResult>> make_offer() const { return (*this)[&AuctionActor::make_offer]; }

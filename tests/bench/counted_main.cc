@@ -7,17 +7,18 @@
 // rest.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
+#include "absl/base/attributes.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "absl/synchronization/mutex.h"
 #include "understudy/actors/trace.h"
 #include "understudy/tests/bench/build_info.h"
 #include "understudy/tests/bench/measuring.h"
@@ -31,22 +32,20 @@ constexpr int64_t kBurst = 640;
 // Of so many letters, or round trips, one is traced in the operations with traces.
 constexpr int64_t kTracedOf = 100;
 
-// Takes spans as the exporter's queue does: a copy, under a lock.
+// Takes spans as the exporter's queue does (transport/tracing/span_queue.h): a copy, under a flag.
 class SpanRing final : public SpanSink {
  public:
   void Take(const Span& span) override {
-    absl::MutexLock lock(&mu_);
+    // acquire: pairs with the release below, of the last holder.
+    if (is_locked_.exchange(true, std::memory_order_acquire)) return;
     spans_[++count_ % spans_.size()] = span;
-  }
-  int64_t count() const {
-    absl::MutexLock lock(&mu_);
-    return count_;
+    is_locked_.store(false, std::memory_order_release);
   }
 
  private:
-  mutable absl::Mutex mu_;
-  std::array<Span, 1024> spans_ ABSL_GUARDED_BY(mu_);
-  int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
+  std::atomic<bool> is_locked_{false};
+  std::array<Span, 1024> spans_;  // of the holder
+  size_t count_ = 0;              // likewise
 };
 
 template <size_t kBytes>
@@ -232,7 +231,8 @@ class Client final : public Actor {
   Mailbox<"tell", int64_t> tell{this};
   Mailbox<"returned", Body> returned{this};
 
-  Client(Ref<Echo<kBytes>> echo, Finish* finish, bool traces) : echo_(echo), finish_(finish), traces_(traces) {}
+  Client(Ref<Echo<kBytes>> echo, Finish* finish, bool traces)
+      : echo_(echo), finish_(finish), until_trace_(traces ? kTracedOf : std::numeric_limits<int64_t>::max()) {}
 
   StartResult Start() override {
     SendOrDie(echo_[&Echo<kBytes>::back], context().ChannelTo(returned));
@@ -259,7 +259,7 @@ class Client final : public Actor {
   void Returned(const Body& body) {
     ++returns_;
     left_ = body.words[0] - 1;
-    if (traces_) TraceSome();
+    if (--until_trace_ <= 1) TraceSome();
     if (left_ > 0) {
       SendOrDie(echo_tell_, Body{{left_}});
     } else {
@@ -267,20 +267,19 @@ class Client final : public Actor {
     }
   }
 
-  // Counts down, because a division would cost as much as the traces do.
-  void TraceSome() {
-    if (is_in_trace_) context().EndTrace();  // that of the round trip before
-    is_in_trace_ = --until_trace_ == 0;
-    if (!is_in_trace_) return;
-    until_trace_ = kTracedOf;
-    (void)context().StartTrace("round trip");
+  // The last of kTracedOf round trips is traced.
+  ABSL_ATTRIBUTE_NOINLINE void TraceSome() {
+    if (until_trace_ == 1) {
+      (void)context().StartTrace("round trip");
+    } else {
+      context().EndTrace();
+      until_trace_ = kTracedOf;
+    }
   }
 
   const Ref<Echo<kBytes>> echo_;
   Finish* const finish_;
-  const bool traces_;
-  bool is_in_trace_ = false;
-  int64_t until_trace_ = kTracedOf;
+  int64_t until_trace_;  // counted down without traces too, so that the round trips differ by the traces alone
   Channel<Body> echo_tell_;
   int64_t left_ = 0;
   int64_t returns_ = 0;

@@ -31,11 +31,11 @@ _PER_LETTER = [
     Operation("become", 0, "outside", 6400, "the same, where each handler becomes another behaviour"),
     Operation("guard_miss", 0, "inside", 6400, "send to a mailbox whose guard does not hold"),
     Operation("guard_open", 0, "outside", 6400, "taking and handling it once the guard holds"),
-    Operation("round_trip", 0, "all", 4000, "two sends, two turns of one message each"),
+    Operation("round_trip", 0, "all", 40000, "two sends, two turns of one message each"),
     Operation("ask", 0, "all", 4000, "ask with a deadline, answered, and the asker goes on"),
     Operation("ask_replier", 0, "all", 4000, "the same, where the handler takes a Replier and answers by it"),
-    Operation("counting_traced", 0, "all", 6400, "send and receive together, where one letter in 100 is traced"),
-    Operation("trip_traced", 0, "all", 4000, "round_trip, where one in 100 is traced: seven spans"),
+    Operation("counting_traced", 0, "all", 64000, "send and receive together, where one letter in 100 is traced"),
+    Operation("trip_traced", 0, "all", 40000, "round_trip, where one in 100 is traced: seven spans"),
     Operation("spawn", 0, "all", 5000, "an actor is spawned, told one thing, tells one thing, ends"),
 ]
 OPERATIONS = [operation._replace(bytes=size) for operation in _PER_LETTER for size in (8, 80)]

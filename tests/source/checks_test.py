@@ -11,6 +11,7 @@ import checks  # noqa: E402
 import citations  # noqa: E402
 import layers  # noqa: E402
 import links  # noqa: E402
+import mutants  # noqa: E402
 
 
 def lines(check, path, text):
@@ -188,6 +189,29 @@ understudy_library(name = "top", hdrs = ["top.h"])
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):
             layers.parse_table("actors:low: actors:high\nactors:high:\n")
+
+
+class MutantsTest(unittest.TestCase):
+    LIST = "mutant: counts too far\nfile: actors/a.cc\ntest: //tests/actors:a_test\nold: <= n\nnew: < n\n"
+
+    def findings(self, **changes):
+        files = {"actors/a.cc": "i <= n;\n", "tests/actors/BUILD": 'name = "a_test"', mutants.LIST: self.LIST} | changes
+        return [message for _, _, message in mutants.check(files)]
+
+    def test_a_mutant_that_can_be_put_in_has_no_finding(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_a_mutant_of_text_that_is_gone_or_there_twice_is_refused(self):
+        for text in ("i < n;\n", "i <= n; j <= n;\n"):
+            self.assertIn("must have once", self.findings(**{"actors/a.cc": text})[0])
+
+    def test_a_test_of_another_layer_or_none_is_refused(self):
+        other = self.LIST.replace("tests/actors", "tests/transport")
+        self.assertIn("the layer of actors/a.cc", self.findings(**{mutants.LIST: other})[0])
+        self.assertIn("has no test a_test", self.findings(**{"tests/actors/BUILD": 'name = "b_test"'})[0])
+
+    def test_a_list_without_a_field_is_refused(self):
+        self.assertIn("expected 'old:'", self.findings(**{mutants.LIST: self.LIST.replace("old", "odd")})[0])
 
 
 if __name__ == "__main__":

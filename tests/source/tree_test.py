@@ -11,6 +11,7 @@ import checks  # noqa: E402
 import citations  # noqa: E402
 import layers  # noqa: E402
 import links  # noqa: E402
+import mutants  # noqa: E402
 
 # tests/consumer is a user's workspace; tests/source holds the bad examples.
 _EXEMPT = ("tests/consumer/", "tests/source/")
@@ -54,6 +55,7 @@ def main():
     found += links.check_tests(files)
     found += links.check_headers(files)
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
+    found += mutants.check(files)
     found += citations.check(files)
     found += citations.check_rules({p: t for p, t in files.items() if not p.startswith(_EXEMPT)})
     for path, line, message in found:

@@ -61,6 +61,17 @@ TEST(RestartDecider, TheSameSeedGivesTheSameWaits) {
   EXPECT_NE(waits(3), waits(4));
 }
 
+TEST(RestartDecider, AChildThatFailsUntilItsTimeIsOverIsGivenUpAtTheEndOfThatTime) {
+  const RestartBackoff backoff{.give_up_after = absl::Minutes(1)};
+  RestartDecider decider(1, absl::Seconds(10), Random(1));
+  const MonotonicTime first = MonotonicTime() + absl::Hours(1);
+  RestartHistory before{.attempts = 1, .first_attempt = first};
+  EXPECT_EQ(decider.Decide({.backoff = backoff}, before, first + (absl::Minutes(1) - absl::Nanoseconds(1))).kind,
+            Kind::kLater);
+  RestartHistory at{.attempts = 1, .first_attempt = first};
+  EXPECT_EQ(decider.Decide({.backoff = backoff}, at, first + absl::Minutes(1)).kind, Kind::kGiveUp);
+}
+
 TEST(RestartDecider, ARestartThatWaitedIsNotCounted) {
   RestartDecider decider(1, absl::Seconds(10), Random(1));
   RestartHistory patient;

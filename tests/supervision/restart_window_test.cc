@@ -26,6 +26,16 @@ TEST(RestartWindow, AnAttemptExactlyAPeriodOldCountsAndAnOlderOneDoesNot) {
   EXPECT_TRUE(later.Add(At(absl::Seconds(11) + absl::Nanoseconds(1))));
 }
 
+TEST(RestartWindow, RestartsOlderThanThePeriodAreNotCountedAtALaterTime) {
+  RestartWindow window(3, absl::Seconds(10));
+  EXPECT_EQ(window.CountAt(At(absl::Seconds(0))), 0);
+  for (const int second : {1, 2, 8}) EXPECT_TRUE(window.Add(At(absl::Seconds(second))));
+  EXPECT_EQ(window.CountAt(At(absl::Seconds(8))), 3);
+  EXPECT_EQ(window.CountAt(At(absl::Seconds(11))), 3) << "the first is exactly a period old";
+  EXPECT_EQ(window.CountAt(At(absl::Milliseconds(11'500))), 2);
+  EXPECT_EQ(window.CountAt(At(absl::Seconds(60))), 0);
+}
+
 TEST(RestartWindow, ZeroAllowsNone) {
   RestartWindow window(0, absl::Seconds(1));
   EXPECT_FALSE(window.Add(At(absl::Seconds(5))));

@@ -51,7 +51,20 @@ TEST_F(CreditSenderTest, GrantedRoomIsUsedBeforeTheAllowanceAndOnlyIfItIsEnough)
   EXPECT_EQ(sender_.granted(), RoomAmount());
 }
 
-TEST_F(CreditSenderTest, ALargeMessageUsesAWholeAllowanceThatIsUntouched) {
+TEST_F(CreditSenderTest, ALargeMessageUsesAnAllowanceThatHasBytesLeft) {
+  EXPECT_EQ(Send(kBox, 1), Admission::kAllowance);
+  EXPECT_EQ(Send(kBox, kTerms.first_allowance.bytes), Admission::kAllowance);
+  EXPECT_EQ(Send(kBox, 0), absl::nullopt);
+  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = 1})).ok());
+  EXPECT_EQ(Send(kBox, 1), absl::nullopt) << "no bytes are left";
+  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = kTerms.first_allowance.bytes})).ok());
+  EXPECT_EQ(sender_.allowance_in_use(), RoomAmount());
+}
+
+TEST_F(CreditSenderTest, WhereTheTermsSayItALargeMessageNeedsAnUntouchedAllowance) {
+  CreditTerms terms = kTerms;
+  terms.large_messages = CreditTerms::LargeMessages::kNeedUntouched;
+  sender_ = CreditSender(terms);
   EXPECT_EQ(Send(kBox, kTerms.first_allowance.bytes + 1), Admission::kAllowance);
   EXPECT_EQ(Send(kBox, 0), absl::nullopt);
   EXPECT_EQ(Send(kOther, 1), Admission::kAllowance);
@@ -145,6 +158,12 @@ TEST_F(CreditSenderTest, WhatIsTakenBackIsWhatWasNotUsed) {
   EXPECT_EQ(sender_.OnTakeBack(Grant({.messages = 5, .bytes = 100})), RoomAmount());
   EXPECT_EQ(sender_.mailboxes(), 0U) << "an account that is as at first takes no memory";
   EXPECT_EQ(Send(kBox, 30), Admission::kAllowance);
+}
+
+TEST_F(CreditSenderTest, BytesWithoutMessagesAreTakenBackToo) {
+  ASSERT_TRUE(sender_.OnGrant(Grant({.messages = 5, .bytes = 100})).ok());
+  EXPECT_EQ(sender_.OnTakeBack(Grant({.messages = 5, .bytes = 40})), (RoomAmount{.messages = 5, .bytes = 100}));
+  EXPECT_EQ(sender_.granted(), RoomAmount());
 }
 
 // ---- Senders that wait, at the sending end ----

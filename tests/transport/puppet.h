@@ -37,6 +37,7 @@ class Puppet : public Actor {
     Pid callee;
     int64_t number = 0;
     absl::Duration timeout = absl::Seconds(10);
+    std::string text = "";
   };
 
   Mailbox<"puppet/run", Script> run{this};       // not a wire message
@@ -87,6 +88,7 @@ class Puppet : public Actor {
   Task<> GoAsk(const AskTo& what) {
     testing::Note note_to_ask;
     note_to_ask.set_number(what.number);
+    note_to_ask.set_text(what.text);
     const Ref<Puppet> callee(what.callee);
     auto asked = what.number < 0 ? callee[&Puppet::never].Ask(note_to_ask, what.timeout)
                                  : callee[&Puppet::ask].Ask(note_to_ask, what.timeout);

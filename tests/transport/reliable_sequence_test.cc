@@ -138,6 +138,21 @@ TEST(ReliableSequenceTest, TheTimeLeftIsTakenWhenAFrameIsWritten) {
   EXPECT_EQ(Fill(sequence, defined, MonotonicTime::FromNanos(300)).slots(0).remaining_nanos(), 0);
 }
 
+TEST(ReliableSequenceTest, EachEnvelopeHasADeadlineOfItsOwn) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("reliable_sequence_test/mailbox");
+  ReliableSequence sequence({});
+  for (const MonotonicTime deadline :
+       {MonotonicTime::FromNanos(100), MonotonicTime::FromNanos(200), MonotonicTime::InfiniteFuture()}) {
+    ASSERT_TRUE(sequence.Append({.bytes = "1", .sender = 1, .mailbox = mailbox, .deadline = deadline}).ok());
+  }
+  std::set<uint32_t> defined;
+  const proto::Frame frame = Fill(sequence, defined, MonotonicTime::FromNanos(30));
+  ASSERT_EQ(frame.slots_size(), 3);
+  EXPECT_EQ(frame.slots(0).remaining_nanos(), 70);
+  EXPECT_EQ(frame.slots(1).remaining_nanos(), 170);
+  EXPECT_FALSE(frame.slots(2).has_remaining_nanos());
+}
+
 TEST(ReliableSequenceTest, ALargeEnvelopeIsCutAndPutTogetherAgain) {
   std::string large(3 * limits::kSlotBytesMax + 17, 'x');
   large.back() = 'y';

@@ -48,9 +48,11 @@ std::string OptionalMailbox(const FileCode& code, const Service& service, const 
               {"Optional: an actor that serves it has this member, and one without it answers NoMailbox:",
                absl::StrCat("  ", name, " ", rpc.member, "{this};")},
               "  "),
-      absl::Substitute("  class $0 : public $1::Mailbox<\"$2\", $3> {\n   public:\n", name, code.library(),
-                       rpc.method->name(), code.MessageOf(rpc)),
-      WithOptions(code, rpc, begin, ") {}"), "\n  };\n");
+      Wrap(absl::StrCat("  class ", name, " "),
+           absl::Substitute(": public $0::Mailbox<\"$1\", $2> {", code.library(), rpc.method->name(),
+                            code.MessageOf(rpc)),
+           "      "),
+      "\n   public:\n", WithOptions(code, rpc, begin, ") {}"), "\n  };\n");
 }
 
 std::string ActorClass(const FileCode& code, const Service& service) {

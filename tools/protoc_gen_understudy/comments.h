@@ -3,6 +3,7 @@
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_COMMENTS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -25,12 +26,14 @@ inline std::vector<std::string> CommentLines(absl::string_view comment) {
   return lines;
 }
 
-// The comment above `descriptor`, a service or an rpc, else the one behind it on its line.
+// The comment above `descriptor`, a service or an rpc, and below that the one behind it.
 template <class D>
 std::vector<std::string> CommentOf(const D& descriptor) {
   google::protobuf::SourceLocation place;
   if (!descriptor.GetSourceLocation(&place)) return {};
-  return CommentLines(place.leading_comments.empty() ? place.trailing_comments : place.leading_comments);
+  std::vector<std::string> lines = CommentLines(place.leading_comments);
+  for (std::string& line : CommentLines(place.trailing_comments)) lines.push_back(std::move(line));
+  return lines;
 }
 
 // The comment at the head of the file: what stands above its `syntax`.

@@ -21,6 +21,10 @@ std::string Comment(const std::vector<std::string>& lines, absl::string_view ind
 // As above, of what the .proto file says, and below that `ours`.
 std::string Comment(std::vector<std::string> theirs, const std::vector<std::string>& ours, absl::string_view indent);
 
+// `begin` and `rest` on one line, or, if with one character more that is longer than kColumnsMax, `rest` on a line of
+// its own behind `indent`.
+std::string Wrap(absl::string_view begin, absl::string_view rest, absl::string_view indent);
+
 class FileCode {
  public:
   // `file` and `services`, which are those of the file, outlive it.

@@ -60,6 +60,7 @@ constexpr absl::string_view kClassScopeNames[] = {
     "Serving",
     "Start",
     "ToProto",
+    "kFingerprint",
     "kService",
 };
 

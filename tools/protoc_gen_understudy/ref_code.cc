@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/substitute.h"
 #include "understudy/tools/protoc_gen_understudy/comments.h"
 #include "understudy/tools/protoc_gen_understudy/file_code.h"
+#include "understudy/transport/protocol/fingerprint.h"
 
 namespace understudy::generator {
 namespace {
@@ -17,8 +19,10 @@ std::string WireNameOf(const Rpc& rpc) {
 std::string ChannelFunction(const FileCode& code, const Rpc& rpc) {
   std::vector<std::string> comment = CommentOf(*rpc.method);
   if (rpc.is_optional) comment.emplace_back("Optional: an actor without it answers NoMailbox.");
-  return absl::StrCat(Comment(comment, "  "), "  ", code.library(), "::Channel<", code.MessageOf(rpc), "> ", rpc.member,
-                      "() const;\n");
+  return absl::StrCat(Comment(comment, "  "),
+                      Wrap(absl::StrCat("  ", code.library(), "::Channel<", code.MessageOf(rpc), "> "),
+                           absl::StrCat(rpc.member, "() const;"), "  "),
+                      "\n");
 }
 
 // The ref's static function that visits all rpcs.
@@ -30,29 +34,42 @@ std::string RpcVisitor(const Service& service) {
   if (service.rpcs.empty()) return absl::StrCat(text, "  static void ForEachRpc(Visit /*visit*/) {}\n");
   absl::StrAppend(&text, "  static void ForEachRpc(Visit visit) {\n");
   for (const Rpc& rpc : service.rpcs) {
-    absl::StrAppend(&text, "    visit(\"", rpc.method->name(), "\", &", service.ref, "::", rpc.member, ");\n");
+    absl::StrAppend(&text,
+                    Wrap(absl::StrCat("    visit(\"", rpc.method->name(), "\", "),
+                         absl::StrCat("&", service.ref, "::", rpc.member, ");"), "          "),
+                    "\n");
   }
   return absl::StrCat(text, "  }\n");
 }
 
+// The ref's constant for the whole protocol.
+std::string Fingerprint(const Service& service) {
+  return absl::StrFormat(
+      "  // The fingerprint of the protocol: another one if an rpc is added, removed, or has another name, kind or\n"
+      "  // messages, or if one of the messages differs on the wire.\n"
+      "  static constexpr uint64_t kFingerprint = 0x%016x;\n\n",
+      actor_protocol::ServiceFingerprint(*service.descriptor));
+}
+
 std::string RefClass(const FileCode& code, const Service& service) {
-  std::string text =
-      Comment(CommentOf(*service.descriptor),
-              {absl::StrCat("The address of an actor that serves ", service.descriptor->full_name(),
-                            service.rpcs.empty() ? "." : ", with a channel for each rpc.", " A value for any thread.")},
-              "");
+  std::string text = Comment(CommentOf(*service.descriptor),
+                             {absl::StrCat("The address of an actor that serves ", service.descriptor->full_name(),
+                                           service.rpcs.empty() ? "." : ", with a channel for each rpc."),
+                              "A value for any thread."},
+                             "");
   absl::StrAppend(&text, absl::Substitute(R"(class $0 : public $1::Ref<$2> {
  public:
   using $1::Ref<$2>::Ref;
 
 )",
                                           service.ref, code.library(), service.actor));
+  absl::StrAppend(&text, Fingerprint(service));
   for (const Rpc& rpc : service.rpcs) absl::StrAppend(&text, ChannelFunction(code, rpc));
   if (!service.rpcs.empty()) absl::StrAppend(&text, "\n");
   absl::StrAppend(
       &text,
       absl::Substitute(
-          R"(  // The ref as a field of a message, and back. FromProto returns a StatusOr<$1>, as PidFromProto does
+          R"(  // The ref as a field of a message, and back. FromProto returns a StatusOr of it, as PidFromProto does
   // (transport/ref_proto.h, which its caller includes). `local` is any pid of this process's actor system, such as
   // context().Self().
   $0::proto::Ref ToProto() const;
@@ -73,11 +90,17 @@ std::string RefFunctions(const FileCode& code, const Service& service) {
   std::string channels;
   std::string signatures;
   for (const Rpc& rpc : service.rpcs) {
-    absl::StrAppend(&channels, code.library(), "::Channel<", code.MessageOf(rpc), "> ", service.ref, "::", rpc.member,
-                    "() const {\n  return {pid(), MailboxHash<", WireNameOf(rpc), ">()};\n}\n");
+    const std::string function = absl::StrCat(service.ref, "::", rpc.member);
+    absl::StrAppend(
+        &channels,
+        Wrap(absl::StrCat(code.library(), "::Channel<", code.MessageOf(rpc), "> "),
+             absl::StrCat(function, "() const {"), ""),
+        "\n", Wrap("  return {pid(), ", absl::StrCat("MailboxHash<", WireNameOf(rpc), ">()};"), "          "), "\n}\n");
     if (rpc.is_optional) continue;
-    absl::StrAppend(&signatures, "      ", code.library(), "::SignatureOf<", WireNameOf(rpc), ">(&", service.ref,
-                    "::", rpc.member, "),\n");
+    absl::StrAppend(&signatures,
+                    Wrap(absl::StrCat("      ", code.library(), "::SignatureOf<", WireNameOf(rpc), ">("),
+                         absl::StrCat("&", function, "),"), "          "),
+                    "\n");
   }
   if (!channels.empty()) absl::StrAppend(&channels, "\n");
   const std::string list = signatures.empty() ? "{}" : absl::StrCat("{\n", signatures, "  }");
@@ -96,7 +119,7 @@ std::vector<$0::MailboxSignature> $1::Mailboxes() {
 std::string RefHeader(const FileCode& code) {
   if (code.services().empty()) return code.Header("ref.h", {.own = "pb.h"}, "");
   FileCode::Includes includes = {
-      .system = {"functional", "vector"},
+      .system = {"cstdint", "functional", "vector"},
       .absl = {},
       .understudy = {"actors/pid.h", "actors/ref.h"},
       .own = "pb.h",

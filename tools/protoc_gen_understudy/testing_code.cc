@@ -27,21 +27,28 @@ std::string DoubleClass(const FileCode& code, const Service& service) {
   std::vector<std::string> arguments = {"std::move(options)"}, parameters, clauses = {"\"serving\""};
   for (const Rpc& rpc : service.rpcs) {
     const std::string type = absl::StrCat("Double<", code.MessageOf(rpc), ">");
-    absl::StrAppend(&doubles, "  ", type, " ", rpc.member, ";\n");
-    absl::StrAppend(&initializers, rpc.member, "(system, \"", full_name, "/", rpc.method->name(), "\"),\n        ");
+    absl::StrAppend(&doubles, Wrap(absl::StrCat("  ", type, " "), absl::StrCat(rpc.member, ";"), "      "), "\n");
+    absl::StrAppend(&initializers,
+                    Wrap(absl::StrCat(initializers.empty() ? "      : " : "        ", rpc.member, "(system, "),
+                         absl::StrCat("\"", full_name, "/", rpc.method->name(), "\"),"), "            "),
+                    "\n");
     arguments.push_back(absl::StrCat(rpc.member, ".handler()"));
-    parameters.push_back(absl::StrCat("typename ", type, "::Handler on_", rpc.member));
+    // With the eight columns of its indent.
+    const std::string parameter =
+        Wrap(absl::StrCat("        typename ", type, "::Handler "), absl::StrCat("on_", rpc.member), "            ");
+    parameters.push_back(parameter.substr(8));
     clauses.push_back(absl::StrCat("On(", rpc.member, ", on_", rpc.member, ")"));
     if (rpc.is_optional) absl::StrAppend(&optional, "    ", rpc.method->name(), "Mailbox ", rpc.member, "{this};\n");
   }
   return absl::Substitute(
-      R"(// Serves $2 in a test. $0Probe shows what each rpc receives; Mock$0 answers as the test says.
+      R"(// Serves $2 in a test.
+// $0Probe shows what each rpc receives; Mock$0 answers as the test says.
 template <template <class> class Double>
 class $0Double {
  public:
   // `system` outlives it.
   explicit $0Double($1::TestSystem& system, $1::SpawnOptions options = {})
-      : $3$4 {}
+$3$4
 
   $5 Ref() const { return ref_; }
 
@@ -53,8 +60,8 @@ $8
 $9
 )",
       name, code.library(), full_name, initializers,
-      List("ref_(system.Spawn<Serving>(", arguments, "))", "            "), service.ref, doubles, service.actor,
-      List("    explicit Serving(", parameters, ")", "        "),
+      List("        ref_(system.Spawn<Serving>(", arguments, ")) {}", "            "), service.ref, doubles,
+      service.actor, List("    explicit Serving(", parameters, ")", "        "),
       absl::StrCat(List("        : serving_(", clauses, ") {}", "              "), "\n\n   private:\n    ",
                    code.library(), "::StartResult Start() override { return serving_; }\n\n", optional, "    ",
                    code.library(), "::Behavior serving_;\n  };\n\n  const ", service.ref, " ref_;\n};\nusing ", name,

@@ -35,24 +35,33 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"node", "", 0, "", "show the node and its counters", ""},
-    {"tree", "", 0, "", "show the supervisors with their children",
-     "A supervisor that has not answered within half a second is shown as such.\n"},
-    {"ps", "[TEXT]", 1, "", "show the actors, or those whose pid, class, label or name contains TEXT",
+    {"tree", "", 0, "--dot", "show the supervisors with their children",
+     "RESTARTS are all of the child. SUPERVISES says how many of the restarts that its strategy allows a supervisor\n"
+     "has made, and within which time; LAST EXIT why the child ended last. It works while every worker is stuck.\n"
+     "  --dot  writes a graph for Graphviz, in the DOT language\n"},
+    {"ps", "[TEXT]", 1, "",
+     "show the actors, or those with TEXT in their pid, class, label, behavior, name or parent's pid",
      "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can\n"
      "be read); running; stuck (in one handler for a second or longer).\n"},
     {"top", "", 0, "--watch --by", "show the actors that are stuck, and those with the most waiting messages",
-     "  --watch            shows them again each second, until it is interrupted\n"
+     "  --watch            shows them again each second, until it is interrupted: on a terminal in its window, as\n"
+     "                     many as fit. A node that does not answer is tried again.\n"
      "  --by=age           shows those whose oldest message has waited longest\n"
+     "  --by=waiting-bytes shows those whose waiting messages have the most bytes, in the mailboxes that are bounded "
+     "in\n"
+     "                     bytes; what else an actor holds is not known\n"
      "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first:\n"
      "                     the number of runs that were timed, their mean, the time within which half and 99 of 100\n"
      "                     ended, and the longest\n"},
     {"actor", "PID|NAME", 1, "", "show one actor with its mailboxes, links and monitors",
      "OPEN says what keeps a mailbox closed: start, behavior, guard, scoped close, suspension, or handler (one that\n"
      "awaits).\n"},
-    {"waits", "", 0, "", "show which actors wait for whose answers",
-     "A line for each call that has no answer. Actors that wait for each other in a circle are a call cycle.\n"},
+    {"waits", "", 0, "--dot", "show which actors wait for whose answers",
+     "A line for each call that has no answer. Actors that wait for each other in a circle are a call cycle.\n"
+     "  --dot  writes a graph for Graphviz, in the DOT language\n"},
     {"names", "[PREFIX]", 1, "", "show the names that the node knows, or those that begin with PREFIX", ""},
-    {"peers", "", 0, "", "show the nodes that this one knows, with their sessions", ""},
+    {"peers", "", 0, "--dot", "show the nodes that this one knows, with their sessions",
+     "  --dot  writes a graph for Graphviz, in the DOT language\n"},
     {"workers", "", 0, "", "show the threads that run the actors, and what they are at", ""},
     {"dead-letters", "", 0, "--follow", "show the last 1,000 messages that reached no handler",
      "  --follow  goes on with each new one\n"},
@@ -61,8 +70,9 @@ constexpr Command kCommands[] = {
     {"stop", "PID|NAME", 1, "--yes", "request an actor to stop, as its parent would", "  --yes  does not ask\n"},
     {"kill", "PID|NAME", 1, "--yes", "kill an actor", "  --yes  does not ask\n"},
     {"restart", "SUPERVISOR CHILD", 2, "--yes", "end a child and start it again, without counting it as a restart",
-     "SUPERVISOR is a pid or a name, CHILD the child's id, as `understudy tree` shows them. The node's log says how\n"
-     "it went.\n"
+     "SUPERVISOR is a pid or a name, CHILD the child's id, as `understudy tree` shows them. Exit status: 1 if the\n"
+     "child was not started again, or if it has not ended within half a second: then it is not known, and the node's\n"
+     "log will say. A child that has ended and takes longer to start is not waited for.\n"
      "  --yes  does not ask\n"},
     {"suspend", "PID|NAME TIME", 2, "--yes", "keep an actor from handling messages for a time, at most ten minutes",
      "TIME is a number with a unit, such as 30s or 2m. Messages are accepted until a mailbox is full, and wait;\n"
@@ -84,10 +94,11 @@ constexpr Command kCommands[] = {
      "  --contents    the messages too, up to a KiB each, without redacted fields; the node must allow that, and its\n"
      "                log says who asked. Asks before it, because they may be private.\n"
      "  --yes         does not ask\n"},
-    {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "",
+    {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--dot",
      "show several nodes as one: their tree, busiest actors, actors, or peers",
      "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit\n"
-     "status is 1 then.\n"},
+     "status is 1 then.\n"
+     "  --dot  of tree and peers: writes a graph for Graphviz, in the DOT language\n"},
     {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
      "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors\n"
@@ -208,6 +219,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
       return Wrong(absl::StrCat("'", command->name, "' takes no ", PrintableText(option)), command->name);
     }
   }
+  if (arguments.json && arguments.dot) {
+    return Wrong(absl::StrCat("'", command->name, "' takes --json or --dot, not both"), command->name);
+  }
   const size_t least = arguments.command == "cluster" ? 2 : TakesNoOperand(*command) ? 0 : command->operand_count;
   if (arguments.operands.size() < least || arguments.operands.size() > command->operand_count) {
     return Wrong(
@@ -256,6 +270,7 @@ std::string HelpText(absl::string_view name) {
       "  --cert=FILE, --key=FILE, --ca=FILE  for tls: your certificate, its key, and the authority of the\n"
       "                 cluster, in PEM. NODE is the DNS name of the node's certificate.\n"
       "  --json         writes JSON, one message of proto/ops.proto a line\n"
+      "  --dot          tree, waits, peers and cluster: writes a graph for Graphviz\n"
       "  --help         after a command: its own help; so does understudy help COMMAND\n"
       "  --             the words after it are operands, also if they begin with a dash\n\n"
       "Exit status: 0, 1 after an error, 2 after a wrong command line.\n");

@@ -26,6 +26,7 @@ struct Arguments {
   int64_t every = 0;     // trace; 0: not given
   bool help = false;
   bool json = false;
+  bool dot = false;       // tree, waits, peers, cluster
   bool watch = false;     // top
   std::string by;         // top: "waiting", "age" or "handler-time"; empty: "waiting"
   bool follow = false;    // dead-letters, events

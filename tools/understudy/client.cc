@@ -27,17 +27,30 @@
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/tools/understudy/cluster.h"
+#include "understudy/tools/understudy/dot.h"
 #include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/tables.h"
+#include "understudy/tools/understudy/tree_pages.h"
 
 namespace understudy::tool {
 namespace {
 
-constexpr std::chrono::seconds kAnswersWithin{10};
-constexpr absl::Duration kWatchPeriod = absl::Seconds(1);
 constexpr uint32_t kTopActors = 20;
 constexpr uint32_t kActorsPerPage = 1000;
-constexpr char kClearScreen[] = "\033[H\033[2J";
+
+// `status` with a printable text that says which node did not answer.
+absl::Status Told(const absl::Status& status, const Arguments& arguments, const Terminal& terminal) {
+  const std::string said = PrintableText(status.message(), Backslashes::kKeep);
+  const std::string socket = PrintableText(arguments.ops, Backslashes::kKeep);
+  if (absl::IsUnavailable(status)) {
+    return absl::UnavailableError(absl::StrCat("no node answers on ", socket, ": ", said));
+  }
+  if (absl::IsDeadlineExceeded(status)) {
+    return absl::DeadlineExceededError(absl::StrCat("the node of ", socket, " has not answered within ",
+                                                    absl::FormatDuration(terminal.answers_within)));
+  }
+  return absl::Status(status.code(), said);
+}
 
 class Client {
  public:
@@ -53,34 +66,41 @@ class Client {
   template <class Request, class Reply>
   using Method = OpsChannel::Method<Request, Reply>;
 
+  std::chrono::milliseconds AnswersWithin() const { return absl::ToChronoMilliseconds(terminal_.answers_within); }
   template <class Request, class Reply>
   absl::StatusOr<Reply> Ask(Method<Request, Reply> method, const Request& request) {
-    return channel_.Ask(method, request, kAnswersWithin);
+    return channel_.Ask(method, request, AnswersWithin());
   }
   // Asks, and writes the reply as JSON or as `format` makes it.
   template <class Request, class Reply>
   absl::Status Show(Method<Request, Reply> method, const Request& request, std::string (*format)(const Reply&)) {
     const absl::StatusOr<Reply> reply = Ask(method, request);
     if (!reply.ok()) return reply.status();
-    if (arguments_.json) {
-      out_ << FormatJson(*reply);
-    } else {
-      out_ << format(*reply);
-    }
+    out_ << (arguments_.json ? FormatJson(*reply) : format(*reply));
     return absl::OkStatus();
   }
+  absl::Status Tree();
   // All pages of the actors that `request` asks for.
   absl::StatusOr<std::vector<proto::ActorDetails>> Actors(proto::ListActorsRequest request);
-  void Write(const std::vector<proto::ActorDetails>& actors);
+  std::string Text(const std::vector<proto::ActorDetails>& actors) const;
   absl::Status Ps();
   absl::Status Waits();
+  absl::Status Peers();
+  absl::StatusOr<std::string> TopText();
   absl::Status Top();
-  absl::Status TopForever();
+  // `top --watch`: writes `text` as the next picture.
+  void Draw(const absl::StatusOr<std::string>& text);
   absl::Status Names();
   template <class Request, class Entry>
   using Stream = std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&);
+  template <class Entry>
+  std::string Text(Entry& entry) const;
+  // Writes each entry as it comes, until the stream ends.
   template <class Request, class Entry>
   absl::Status Follow(Stream<Request, Entry> method, const Request& request);
+  // Follows a stream of the node, or writes what it keeps.
+  template <class Entry>
+  absl::Status Entries(Stream<proto::FollowRequest, Entry> method);
   absl::Status Trace();
   absl::Status Act(proto::Action action);
   // Asks the user whether to do what `request` says, and puts the pid of its actor into it, so that the actor that the
@@ -101,6 +121,14 @@ class Client {
   OpsChannel channel_;
 };
 
+absl::Status Client::Tree() {
+  const absl::StatusOr<proto::GetTreeReply> tree =
+      AllTreePages(SIZE_MAX, [this](const auto& request) { return Ask(&proto::Ops::Stub::GetTree, request); });
+  if (!tree.ok()) return tree.status();
+  out_ << (arguments_.json ? FormatJson(*tree) : arguments_.dot ? TreeDot(*tree) : FormatTree(*tree));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<proto::ActorDetails>> Client::Actors(proto::ListActorsRequest request) {
   request.set_at_most(kActorsPerPage);
   std::vector<proto::ActorDetails> actors;
@@ -113,19 +141,18 @@ absl::StatusOr<std::vector<proto::ActorDetails>> Client::Actors(proto::ListActor
   return actors;
 }
 
-void Client::Write(const std::vector<proto::ActorDetails>& actors) {
-  if (!arguments_.json) {
-    out_ << FormatActors(actors);
-    return;
-  }
-  for (const proto::ActorDetails& actor : actors) out_ << FormatJson(actor);
+std::string Client::Text(const std::vector<proto::ActorDetails>& actors) const {
+  if (!arguments_.json) return FormatActors(actors);
+  std::string text;
+  for (const proto::ActorDetails& actor : actors) absl::StrAppend(&text, FormatJson(actor));
+  return text;
 }
 
 absl::Status Client::Ps() {
   proto::ListActorsRequest request;
   request.set_text(Operand(0));
   const absl::StatusOr<std::vector<proto::ActorDetails>> actors = Actors(std::move(request));
-  if (actors.ok()) Write(*actors);
+  if (actors.ok()) out_ << Text(*actors);
   return actors.status();
 }
 
@@ -134,47 +161,63 @@ absl::Status Client::Waits() {
   request.set_asking_only(true);
   const absl::StatusOr<std::vector<proto::ActorDetails>> actors = Actors(std::move(request));
   if (!actors.ok()) return actors.status();
-  if (arguments_.json) {
-    Write(*actors);
-  } else {
-    out_ << FormatWaits(*actors);
-  }
+  out_ << (arguments_.json ? Text(*actors) : arguments_.dot ? WaitsDot(*actors) : FormatWaits(*actors));
   return absl::OkStatus();
 }
 
-absl::Status Client::Top() {
+absl::Status Client::Peers() {
+  if (!arguments_.dot) return Show(&proto::Ops::Stub::ListPeers, proto::ListPeersRequest(), &FormatPeers);
+  const absl::StatusOr<proto::NodePeers> peers = ReadNodePeers(channel_, AnswersWithin());
+  if (peers.ok()) out_ << PeersDot({*peers});
+  return peers.status();
+}
+
+absl::StatusOr<std::string> Client::TopText() {
   const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
   if (!node.ok()) return node.status();
+  const std::string head = arguments_.json ? "" : absl::StrCat(FormatNode(*node), "\n");
   if (arguments_.by == "handler-time") {
     proto::ListHandlerTimesRequest request;
     request.set_at_most(kTopActors);
     const absl::StatusOr<proto::ListHandlerTimesReply> times = Ask(&proto::Ops::Stub::ListHandlerTimes, request);
     if (!times.ok()) return times.status();
-    if (arguments_.watch) out_ << kClearScreen;
-    out_ << (arguments_.json ? FormatJson(*times) : absl::StrCat(FormatNode(*node), "\n", FormatHandlerTimes(*times)));
-    out_.flush();
-    return absl::OkStatus();
+    return arguments_.json ? FormatJson(*times) : absl::StrCat(head, FormatHandlerTimes(*times));
   }
   proto::TopActorsRequest request;
   request.set_at_most(kTopActors);
   if (arguments_.by == "age") request.set_by(proto::BY_AGE);
+  if (arguments_.by == "waiting-bytes") request.set_by(proto::BY_WAITING_BYTES);
   const absl::StatusOr<proto::ListActorsReply> top = Ask(&proto::Ops::Stub::TopActors, request);
   if (!top.ok()) return top.status();
-  if (arguments_.watch) out_ << kClearScreen;
-  if (!arguments_.json) out_ << FormatNode(*node) << "\n";
-  Write({top->actors().begin(), top->actors().end()});
-  out_.flush();
-  return absl::OkStatus();
+  return absl::StrCat(head, Text({top->actors().begin(), top->actors().end()}));
 }
 
-absl::Status Client::TopForever() {
-  const absl::Notification never;  // an interrupt ends the program
-  absl::Status shown = Top();
-  while (shown.ok() && arguments_.watch && out_.good()) {
-    (void)never.WaitForNotificationWithTimeout(kWatchPeriod);
-    shown = Top();
+absl::Status Client::Top() {
+  absl::StatusOr<std::string> text = TopText();
+  if (!text.ok()) return text.status();
+  if (!arguments_.watch) {
+    out_ << *text;
+    return absl::OkStatus();
   }
-  return shown;
+  const absl::Notification never;  // an interrupt ends the program
+  while (true) {
+    Draw(text);
+    if (!out_.good()) return absl::OkStatus();  // main says so
+    (void)never.WaitForNotificationWithTimeout(terminal_.watch_period);
+    text = TopText();
+  }
+}
+
+void Client::Draw(const absl::StatusOr<std::string>& text) {
+  const Window window = arguments_.json || terminal_.window == nullptr ? Window() : terminal_.window();
+  const bool is_screen = window.rows > 0;
+  if (!text.ok()) {
+    const std::string error =
+        absl::StrCat("understudy: ", Told(text.status(), arguments_, terminal_).message(), "; trying again\n");
+    (is_screen ? out_ : terminal_.prompt) << (is_screen ? Screen(error, window) : error) << std::flush;
+    return;
+  }
+  out_ << (is_screen ? Screen(*text, window) : absl::StrCat(*text, arguments_.json ? "" : "\n")) << std::flush;
 }
 
 absl::Status Client::Names() {
@@ -197,6 +240,12 @@ absl::Status Client::Names() {
   return absl::OkStatus();
 }
 
+template <class Entry>
+std::string Client::Text(Entry& entry) const {
+  MakePrintable(entry);
+  return arguments_.json ? FormatJson(entry) : FormatEntry(entry, absl::LocalTimeZone());
+}
+
 template <class Request, class Entry>
 absl::Status Client::Follow(Stream<Request, Entry> method, const Request& request) {
   grpc::ClientContext context;
@@ -205,18 +254,27 @@ absl::Status Client::Follow(Stream<Request, Entry> method, const Request& reques
   bool entry_has_come = false;
   while (out_.good() && entries->Read(&entry)) {
     entry_has_come = true;
-    MakePrintable(entry);
-    if (arguments_.json) {
-      out_ << FormatJson(entry);
-    } else {
-      out_ << FormatEntry(entry, absl::LocalTimeZone());
-    }
-    out_.flush();
+    out_ << Text(entry) << std::flush;
   }
   if (!out_.good()) return absl::OkStatus();  // main says so
   absl::Status ended = ToAbsl(entries->Finish());
   if (!entry_has_come || !absl::IsUnavailable(ended)) return ended;
   return absl::CancelledError("the node has ended the connection");
+}
+
+template <class Entry>
+absl::Status Client::Entries(Stream<proto::FollowRequest, Entry> method) {
+  proto::FollowRequest request;
+  if (arguments_.follow) return Follow(method, request);
+  request.set_kept_only(true);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + AnswersWithin());
+  const std::unique_ptr<grpc::ClientReader<Entry>> entries = (channel_.stub().*method)(&context, request);
+  // All are read before any is written: who reads the output, such as a pager, may take longer than the node may.
+  std::string text;
+  for (Entry entry; entries->Read(&entry);) absl::StrAppend(&text, Text(entry));
+  out_ << text;
+  return ToAbsl(entries->Finish());
 }
 
 absl::Status Client::Trace() {
@@ -296,20 +354,18 @@ absl::Status Client::Run() {
   using Stub = proto::Ops::Stub;
   proto::GetActorRequest actor;
   actor.set_actor(Operand(0));
-  proto::FollowRequest follow;
-  follow.set_kept_only(!arguments_.follow);
   const std::map<std::string, std::function<absl::Status()>> commands = {
       {"node", [&] { return Show(&Stub::GetNode, proto::GetNodeRequest(), &FormatNode); }},
-      {"tree", [&] { return Show(&Stub::GetTree, proto::GetTreeRequest(), &FormatTree); }},
+      {"tree", [&] { return Tree(); }},
       {"ps", [&] { return Ps(); }},
-      {"top", [&] { return TopForever(); }},
+      {"top", [&] { return Top(); }},
       {"actor", [&] { return Show(&Stub::GetActor, actor, &FormatActor); }},
       {"waits", [&] { return Waits(); }},
       {"names", [&] { return Names(); }},
-      {"peers", [&] { return Show(&Stub::ListPeers, proto::ListPeersRequest(), &FormatPeers); }},
+      {"peers", [&] { return Peers(); }},
       {"workers", [&] { return Show(&Stub::ListWorkers, proto::ListWorkersRequest(), &FormatWorkers); }},
-      {"dead-letters", [&] { return Follow(&Stub::FollowDeadLetters, follow); }},
-      {"events", [&] { return Follow(&Stub::FollowEvents, follow); }},
+      {"dead-letters", [&] { return Entries(&Stub::FollowDeadLetters); }},
+      {"events", [&] { return Entries(&Stub::FollowEvents); }},
       {"trace", [&] { return Trace(); }},
       {"stop", [&] { return Act(proto::STOP); }},
       {"kill", [&] { return Act(proto::KILL); }},
@@ -328,17 +384,7 @@ absl::Status RunCommand(const Arguments& arguments, const Terminal& terminal) {
   if (arguments.command == "cluster") return RunCluster(arguments, terminal);
   const absl::Status reachable = CheckTarget({.address = arguments.ops, .tls = arguments.tls});
   if (!reachable.ok()) return reachable;
-  const absl::Status status = Client(arguments, terminal).Run();
-  const std::string said = PrintableText(status.message(), Backslashes::kKeep);
-  const std::string socket = PrintableText(arguments.ops, Backslashes::kKeep);
-  if (absl::IsUnavailable(status)) {
-    return absl::UnavailableError(absl::StrCat("no node answers on ", socket, ": ", said));
-  }
-  if (absl::IsDeadlineExceeded(status)) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("the node of ", socket, " has not answered within ", kAnswersWithin.count(), "s"));
-  }
-  return absl::Status(status.code(), said);
+  return Told(Client(arguments, terminal).Run(), arguments, terminal);
 }
 
 }  // namespace understudy::tool

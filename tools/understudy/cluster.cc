@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,8 +17,10 @@
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/dot.h"
 #include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/tables.h"
+#include "understudy/tools/understudy/tree_pages.h"
 
 namespace understudy::tool {
 namespace {
@@ -36,8 +39,10 @@ struct Answers {
 };
 
 absl::Status AddTree(OpsChannel& node, Answers& all) {
-  const absl::StatusOr<proto::GetTreeReply> tree = node.Ask(&Stub::GetTree, proto::GetTreeRequest(), kAnswersWithin);
+  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(
+      SIZE_MAX, [&node](const auto& request) { return node.Ask(&Stub::GetTree, request, kAnswersWithin); });
   if (!tree.ok()) return tree.status();
+  if (all.tree.clock_nanos() != 0) MoveClock(all.tree.clock_nanos(), *tree);
   all.tree.MergeFrom(*tree);
   return absl::OkStatus();
 }
@@ -64,14 +69,9 @@ absl::Status AddActors(OpsChannel& node, Answers& all) {
 }
 
 absl::Status AddPeers(OpsChannel& node, Answers& all) {
-  const absl::StatusOr<proto::NodeDetails> details = node.Ask(&Stub::GetNode, proto::GetNodeRequest(), kAnswersWithin);
-  if (!details.ok()) return details.status();
-  absl::StatusOr<proto::ListPeersReply> peers = node.Ask(&Stub::ListPeers, proto::ListPeersRequest(), kAnswersWithin);
-  if (!peers.ok()) return peers.status();
-  proto::NodePeers& one = all.peers.emplace_back();
-  one.set_node(details->name());
-  one.mutable_peers()->Swap(peers->mutable_peers());
-  return absl::OkStatus();
+  absl::StatusOr<proto::NodePeers> peers = ReadNodePeers(node, kAnswersWithin);
+  if (peers.ok()) all.peers.push_back(*std::move(peers));
+  return peers.status();
 }
 
 // The order of `top`: the stuck ones, the longest first, then those with the most waiting messages.
@@ -87,6 +87,10 @@ void KeepTop(std::vector<proto::ActorDetails>& actors) {
 
 void Write(const Arguments& arguments, const Answers& all, std::ostream& out) {
   const std::string& what = arguments.operands[0];
+  if (arguments.dot) {
+    out << (what == "tree" ? TreeDot(all.tree) : PeersDot(all.peers));
+    return;
+  }
   if (!arguments.json) {
     out << (what == "tree"    ? FormatTree(all.tree)
             : what == "peers" ? FormatNodePeers(all.peers)
@@ -100,6 +104,17 @@ void Write(const Arguments& arguments, const Answers& all, std::ostream& out) {
 
 }  // namespace
 
+absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::milliseconds within) {
+  const absl::StatusOr<proto::NodeDetails> details = node.Ask(&Stub::GetNode, proto::GetNodeRequest(), within);
+  if (!details.ok()) return details.status();
+  absl::StatusOr<proto::ListPeersReply> peers = node.Ask(&Stub::ListPeers, proto::ListPeersRequest(), within);
+  if (!peers.ok()) return peers.status();
+  proto::NodePeers read;
+  read.set_node(details->name());
+  read.mutable_peers()->Swap(peers->mutable_peers());
+  return read;
+}
+
 absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
   const std::string& what = arguments.operands[0];
   absl::Status (*const add)(OpsChannel&, Answers&) = what == "tree"    ? &AddTree
@@ -110,6 +125,9 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
   if (add == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("cluster does not show '", PrintableText(what), "': expected tree, top, ps or peers"));
+  }
+  if (arguments.dot && what != "tree" && what != "peers") {
+    return absl::InvalidArgumentError(absl::StrCat("'cluster ", what, "' takes no --dot: expected tree or peers"));
   }
   Answers all;
   size_t failed = 0;

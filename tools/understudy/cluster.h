@@ -2,15 +2,24 @@
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_CLUSTER_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_CLUSTER_H_
 
+#include <chrono>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
 #include "understudy/tools/understudy/client.h"
+#include "understudy/tools/understudy/ops_channel.h"
 
 namespace understudy::tool {
 
-// Asks the nodes of arguments.operands, one after another, and writes what they say together: for "tree" a child on
-// another node stands below its supervisor, for "top" the busiest of all come first. What is wrong with a node goes to
-// terminal.prompt. Unavailable: some node has not answered. InvalidArgument: cluster shows no such thing.
+// The peers of one node, with its name.
+absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::milliseconds within);
+
+// Asks the nodes of arguments.operands, one after another, and writes what they say together: for "tree" a supervisor
+// that a supervisor of another node started (Remote) stands below that one, for "top" the busiest of all come first.
+// What is wrong with a node goes to terminal.prompt. Unavailable: some node has not answered. InvalidArgument: cluster
+// shows no such thing.
 absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal);
 
 }  // namespace understudy::tool

@@ -1,4 +1,7 @@
 // understudy: the operator's command line of a running node. Run `understudy --help` for its commands.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +14,7 @@
 #include "understudy/tools/understudy/client.h"
 #include "understudy/tools/understudy/lint.h"
 #include "understudy/tools/understudy/observe.h"
+#include "understudy/tools/understudy/screen.h"
 
 namespace {
 
@@ -23,11 +27,21 @@ void MakeUserPath(std::string& path) {
   path = std::string(folder) + "/" + path;
 }
 
+understudy::tool::Window WindowOfOutput() {
+  winsize size;
+  if (isatty(STDOUT_FILENO) == 0) return {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) {
+    return {.rows = 24, .columns = 80};  // a terminal that does not know
+  }
+  return {.rows = size.ws_row, .columns = size.ws_col};
+}
+
 absl::Status Run(const Arguments& arguments) {
   if (arguments.command == "lint") return understudy::tool::RunLint(arguments, std::cout);
   if (arguments.command == "observe") return understudy::tool::RunObserve(arguments, std::cout);
   if (arguments.command != "completion") {
-    return understudy::tool::RunCommand(arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr});
+    return understudy::tool::RunCommand(
+        arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr, .window = &WindowOfOutput});
   }
   if (arguments.operands[0] != "bash") {
     return absl::InvalidArgumentError("there is no completion for that shell: expected bash");

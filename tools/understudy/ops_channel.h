@@ -49,7 +49,7 @@ class OpsChannel {
 
   // Waits for the answer. DeadlineExceeded: none came within `within`.
   template <class Request, class Reply>
-  absl::StatusOr<Reply> Ask(Method<Request, Reply> method, const Request& request, std::chrono::seconds within) {
+  absl::StatusOr<Reply> Ask(Method<Request, Reply> method, const Request& request, std::chrono::milliseconds within) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + within);
     Reply reply;

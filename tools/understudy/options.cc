@@ -58,9 +58,11 @@ absl::Status SetTime(Arguments& arguments, absl::string_view value) {
 
 absl::Status SetOrder(Arguments& arguments, absl::string_view value) {
   arguments.by = std::string(value);
-  if (value == "waiting" || value == "age" || value == "handler-time") return absl::OkStatus();
+  if (value == "waiting" || value == "age" || value == "waiting-bytes" || value == "handler-time") {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", PrintableText(value), "' is no order: expected waiting, age or handler-time"));
+      absl::StrCat("'", PrintableText(value), "' is no order: expected waiting, age, waiting-bytes or handler-time"));
 }
 
 absl::Status SetPort(Arguments& arguments, absl::string_view value) {
@@ -81,6 +83,7 @@ constexpr Option kOptions[] = {
     {"--help", nullptr, &SetFlag<&Arguments::help>},
     {"-h", nullptr, &SetFlag<&Arguments::help>},
     {"--json", nullptr, &SetFlag<&Arguments::json>},
+    {"--dot", nullptr, &SetFlag<&Arguments::dot>},
     {"--watch", nullptr, &SetFlag<&Arguments::watch>},
     {"--follow", nullptr, &SetFlag<&Arguments::follow>},
     {"--yes", nullptr, &SetFlag<&Arguments::yes>},

@@ -94,15 +94,6 @@ std::string DurationText(int64_t nanos) {
 // Empty if no message waits.
 std::string AgeText(int64_t nanos) { return nanos == 0 ? "" : DurationText(nanos); }
 
-// The running handler with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
-std::string DoingText(const proto::ActorDetails& actor) {
-  if (!actor.doing().empty()) {
-    return actor.doing_for_nanos() == 0 ? actor.doing()
-                                        : absl::StrCat(actor.doing(), " for ", DurationText(actor.doing_for_nanos()));
-  }
-  return absl::StrJoin(actor.awaiting(), ", ");
-}
-
 // "suspended for 20s more", or nothing.
 std::string SuspendedText(const proto::ActorDetails& actor) {
   if (actor.suspended_for_nanos() == 0) return "";
@@ -123,22 +114,53 @@ std::string TimeText(int64_t unix_nanos, absl::TimeZone zone) {
 
 std::string LostText(uint64_t lost) { return lost == 0 ? "" : absl::StrCat("(", lost, " lost)\n"); }
 
-std::vector<std::string> PeerHeading() {
-  return {"PEER",        "STATE",        "EPOCH",          "ADDRESS",  "UNACKNOWLEDGED",
-          "CREDIT HELD", "CREDIT GIVEN", "WITHOUT CREDIT", "FORBIDDEN"};
+// "Full 3, NoMailbox 1"
+std::string RefusedText(const proto::PeerDetails& peer) {
+  return absl::StrJoin(peer.refused_by_peer(), ", ", [](std::string* out, const proto::RefusedMessages& refused) {
+    absl::StrAppend(out, refused.why(), " ", refused.count());
+  });
 }
-std::vector<std::string> PeerRow(const proto::PeerDetails& peer) {
-  const char* const state = !peer.is_live() ? "down" : peer.is_up() ? "up" : "suspect";
-  return {peer.node(),
-          state,
-          absl::StrCat(peer.epoch()),
-          peer.address(),
-          absl::StrCat(peer.bytes_waiting()),
-          absl::StrCat(peer.credit_held_messages()),
-          absl::StrCat(peer.credit_given_messages()),
-          absl::StrCat(peer.without_credit()),
-          absl::StrCat(peer.forbidden())};
-}
+
+// Empty for a time that is not known.
+std::string KnownDurationText(int64_t nanos) { return nanos == 0 ? "" : DurationText(nanos); }
+
+// Peers with their sessions, and below what became of what was sent to them.
+class PeerTables {
+ public:
+  enum class Nodes { kShown, kOne };
+  explicit PeerTables(Nodes nodes) : nodes_(nodes) {}
+
+  void Add(const std::string& node, const proto::PeerDetails& peer) {
+    AddRow(sessions_, node,
+           {peer.node(), PeerStateText(peer), absl::StrCat(peer.epoch()), peer.address(),
+            KnownDurationText(peer.heartbeat_interval_nanos()), KnownDurationText(peer.silence_timeout_nanos()),
+            KnownDurationText(peer.grace_period_nanos()), absl::StrCat(peer.credit_held_messages()),
+            absl::StrCat(peer.credit_given_messages()), absl::StrCat(peer.without_credit()),
+            absl::StrCat(peer.forbidden()), absl::StrCat(peer.claims_refused())});
+    AddRow(envelopes_, node,
+           {peer.node(), absl::StrCat(peer.bytes_waiting()), absl::StrCat(peer.envelopes_accepted()),
+            absl::StrCat(peer.envelopes_acknowledged()), absl::StrCat(peer.envelopes_refused()),
+            absl::StrCat(peer.envelopes_unconfirmed()), absl::StrCat(peer.envelopes_waiting()), RefusedText(peer)});
+  }
+  std::string Text() const { return absl::StrCat(sessions_.Text(), "\n", envelopes_.Text()); }
+
+ private:
+  static std::vector<std::string> Row(Nodes nodes, const std::string& node, std::vector<std::string> cells) {
+    if (nodes == Nodes::kShown) cells.insert(cells.begin(), node);
+    return cells;
+  }
+  void AddRow(Table& table, const std::string& node, std::vector<std::string> cells) const {
+    table.Add(Row(nodes_, node, std::move(cells)));
+  }
+
+  const Nodes nodes_;
+  Table sessions_{Row(nodes_, "NODE",
+                      {"PEER", "STATE", "EPOCH", "ADDRESS", "HEARTBEAT", "SILENCE", "GRACE", "CREDIT HELD",
+                       "CREDIT GIVEN", "WITHOUT CREDIT", "FORBIDDEN", "NAMES REFUSED"})};
+  Table envelopes_{Row(nodes_, "NODE",
+                       {"PEER", "UNACKNOWLEDGED BYTES", "ACCEPTED", "ACKNOWLEDGED", "REFUSED", "UNCONFIRMED", "WAITING",
+                        "WHY REFUSED"})};
+};
 
 std::string Sender(const std::string& pid) { return pid.empty() ? "outside any actor" : pid; }
 
@@ -146,37 +168,55 @@ class TreeText {
  public:
   static constexpr size_t kDepthMax = 100;  // limits::kTreeDepthMax; more is not a node's
 
-  explicit TreeText(const proto::GetTreeReply& tree) {
+  explicit TreeText(const proto::GetTreeReply& tree) : clock_(absl::Nanoseconds(tree.clock_nanos())) {
     for (const proto::SupervisorDetails& supervisor : tree.supervisors()) by_pid_[supervisor.pid()] = &supervisor;
     const std::map<std::string, const proto::SupervisorDetails*> all = by_pid_;
     for (const proto::SupervisorDetails& supervisor : tree.supervisors()) {
       if (all.contains(supervisor.parent())) continue;
       table_.Add({absl::StrJoin(supervisor.names(), ", ") + (supervisor.names().empty() ? "supervisor" : ""), "", "",
-                  "", supervisor.pid(), ""});
+                  "", supervisor.pid(), "", SupervisesText(supervisor), ""});
       AddChildren(supervisor, 1);
     }
   }
   std::string Text() const { return table_.Text(); }
 
  private:
+  // "one_for_one, 1 of 3 restarts in 10s"
+  static std::string SupervisesText(const proto::SupervisorDetails& supervisor) {
+    return absl::StrCat(supervisor.is_pool() ? "pool" : supervisor.strategy(), ", ", supervisor.restarts_in_period(),
+                        " of ", supervisor.intensity(), " restarts in ",
+                        absl::FormatDuration(absl::Nanoseconds(supervisor.period_nanos())));
+  }
+  // "restarting in 1.5s"
+  std::string StateText(const proto::ChildDetails& child) const {
+    if (child.starts_at_nanos() == 0) return child.state();
+    const absl::Duration left = absl::Nanoseconds(child.starts_at_nanos()) - clock_;
+    return absl::StrCat(child.state(), " in ", DurationText(std::max<int64_t>(absl::ToInt64Nanoseconds(left), 0)));
+  }
+  // "1.5s ago: Failed(…)"
+  std::string LastExitText(const proto::ChildDetails& child) const {
+    if (child.last_exit().empty()) return "";
+    const absl::Duration ago = clock_ - absl::Nanoseconds(child.exited_at_nanos());
+    return absl::StrCat(DurationText(std::max<int64_t>(absl::ToInt64Nanoseconds(ago), 0)), " ago: ", child.last_exit());
+  }
+
   void AddChildren(const proto::SupervisorDetails& supervisor, size_t depth) {
     const std::string indent(2 * depth, ' ');
-    if (!supervisor.error().empty())
-      table_.Add({absl::StrCat(indent, "(", supervisor.error(), ")"), "", "", "", "", ""});
     for (const proto::ChildDetails& child : supervisor.children()) {
-      table_.Add({indent + child.id(), child.state(), child.kind(), child.restart(), child.pid(),
-                  absl::StrCat(child.restarts())});
       const auto below = by_pid_.find(child.pid());
+      table_.Add({indent + child.id(), StateText(child), child.kind(), child.restart(), child.pid(),
+                  absl::StrCat(child.restarts()), below == by_pid_.end() ? "" : SupervisesText(*below->second),
+                  LastExitText(child)});
       if (below == by_pid_.end() || depth == kDepthMax) continue;
       const proto::SupervisorDetails& inner = *below->second;
       by_pid_.erase(below);  // each is shown once, also if the listener says that they are below one another
       AddChildren(inner, depth + 1);
     }
-    if (supervisor.has_more()) table_.Add({absl::StrCat(indent, "(more children)"), "", "", "", "", ""});
   }
 
+  const absl::Duration clock_;  // the node's
   std::map<std::string, const proto::SupervisorDetails*> by_pid_;
-  Table table_{{"CHILD", "STATE", "KIND", "RESTART", "PID", "RESTARTS"}};
+  Table table_{{"CHILD", "STATE", "KIND", "RESTART", "PID", "RESTARTS", "SUPERVISES", "LAST EXIT"}};
 };
 
 }  // namespace
@@ -188,6 +228,18 @@ std::string FormatJson(const google::protobuf::Message& message) {
   std::string json;
   (void)google::protobuf::util::MessageToJsonString(message, &json, options);
   return json + "\n";
+}
+
+std::string DoingText(const proto::ActorDetails& actor) {
+  if (!actor.doing().empty()) {
+    return actor.doing_for_nanos() == 0 ? actor.doing()
+                                        : absl::StrCat(actor.doing(), " for ", DurationText(actor.doing_for_nanos()));
+  }
+  return absl::StrJoin(actor.awaiting(), ", ");
+}
+
+std::string PeerStateText(const proto::PeerDetails& peer) {
+  return !peer.is_live() ? "down" : peer.is_up() ? "up" : "suspect";
 }
 
 std::string FormatNode(const proto::NodeDetails& node) {
@@ -207,13 +259,14 @@ std::string FormatNode(const proto::NodeDetails& node) {
 }
 
 std::string FormatActors(const std::vector<proto::ActorDetails>& actors) {
-  Table table({"PID", "STATE", "WAITING", "AGE", "BEHAVIOR", "CLASS", "NAME", "DOING"});
+  Table table({"PID", "STATE", "WAITING", "BYTES", "AGE", "BEHAVIOR", "CLASS", "NAME", "DOING"});
   const auto doing = [](const proto::ActorDetails& actor) {
     const std::string text = DoingText(actor);
     return text.empty() ? SuspendedText(actor) : text;
   };
   for (const proto::ActorDetails& actor : actors) {
-    table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()), AgeText(actor.oldest_age_nanos()),
+    table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()),
+               actor.waiting_bytes() == 0 ? "" : absl::StrCat(actor.waiting_bytes()), AgeText(actor.oldest_age_nanos()),
                actor.behavior(), actor.class_name(),
                actor.names().empty() ? actor.label() : absl::StrJoin(actor.names(), ", "), doing(actor)});
   }
@@ -238,6 +291,9 @@ std::string FormatActor(const proto::ActorDetails& actor) {
   line("monitors", PidsText(actor.monitors(), actor.monitor_count()));
   line("monitored by", PidsText(actor.monitored_by(), actor.monitored_by_count()));
   line("behavior", actor.behavior());
+  if (actor.timers() != 0) {
+    line("timers", absl::StrCat(actor.timers(), ", the next in ", DurationText(actor.next_timer_nanos())));
+  }
   line("waits for the answers of", absl::StrJoin(actor.asks(), " "));
   if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
   if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
@@ -268,23 +324,17 @@ std::string FormatNames(const proto::ListNamesReply& names) {
 }
 
 std::string FormatPeers(const proto::ListPeersReply& peers) {
-  Table table(PeerHeading());
-  for (const proto::PeerDetails& peer : peers.peers()) table.Add(PeerRow(peer));
-  return table.Text();
+  PeerTables tables(PeerTables::Nodes::kOne);
+  for (const proto::PeerDetails& peer : peers.peers()) tables.Add("", peer);
+  return tables.Text();
 }
 
 std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes) {
-  std::vector<std::string> heading = PeerHeading();
-  heading.insert(heading.begin(), "NODE");
-  Table table(std::move(heading));
+  PeerTables tables(PeerTables::Nodes::kShown);
   for (const proto::NodePeers& node : nodes) {
-    for (const proto::PeerDetails& peer : node.peers()) {
-      std::vector<std::string> row = PeerRow(peer);
-      row.insert(row.begin(), node.node());
-      table.Add(std::move(row));
-    }
+    for (const proto::PeerDetails& peer : node.peers()) tables.Add(node.node(), peer);
   }
-  return table.Text();
+  return tables.Text();
 }
 
 std::string FormatWaits(const std::vector<proto::ActorDetails>& actors) {
@@ -324,7 +374,7 @@ std::string FormatWorkers(const proto::ListWorkersReply& workers) {
 
 std::string FormatTree(const proto::GetTreeReply& tree) {
   if (tree.supervisors().empty()) return "no supervisors\n";
-  return absl::StrCat(TreeText(tree).Text(), tree.has_more() ? "(more supervisors)\n" : "");
+  return TreeText(tree).Text();
 }
 
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone) {

@@ -15,6 +15,11 @@ namespace understudy::tool {
 // One line of JSON, with the fields' names in ops.proto.
 std::string FormatJson(const google::protobuf::Message& message);
 
+// The handler that runs, with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
+std::string DoingText(const proto::ActorDetails& actor);
+// "up", "suspect" or "down".
+std::string PeerStateText(const proto::PeerDetails& peer);
+
 std::string FormatNode(const proto::NodeDetails& node);
 // `actors` in their order.
 std::string FormatActors(const std::vector<proto::ActorDetails>& actors);
@@ -23,7 +28,7 @@ std::string FormatNames(const proto::ListNamesReply& names);
 std::string FormatPeers(const proto::ListPeersReply& peers);
 std::string FormatWaits(const std::vector<proto::ActorDetails>& actors);
 std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times);
-// The peers of several nodes in one table.
+// As FormatPeers, with the node whose peer each is.
 std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes);
 std::string FormatWorkers(const proto::ListWorkersReply& workers);
 std::string FormatTree(const proto::GetTreeReply& tree);

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/transport/client/client_limits.h"
 #include "understudy/transport/credentials.h"
@@ -116,14 +119,21 @@ Task<RpcReply> GrpcClientBase::CallBytes(const std::string& path, std::string re
   co_return error;
 }
 
-std::unique_ptr<RpcItems> GrpcClientBase::StreamBytes(const std::string& path, const std::string& request) {
+std::unique_ptr<RpcStream> GrpcClientBase::StreamBytes(const std::string& path,
+                                                       const absl::optional<std::string>& request) {
   return channel_->Stream(path, request, TimeLeft(absl::InfiniteDuration()));
 }
 
-Pending<RpcReply> GrpcClientBase::NextItem(RpcItems& items) {
-  const PendingId ask = asks_->Begin(MonotonicTime::InfiniteFuture());
-  if (ask.id != 0) items.Next(ask);
-  return Pending<RpcReply>(ask);
+Task<absl::Status> GrpcClientBase::Run(std::vector<RpcFlow*> flows) {
+  RpcFlow::End end;
+  while (!end.has_value()) {
+    FirstFlow first(flows);
+    const size_t index = co_await first;
+    end = flows[index]->Step();
+    if (!flows[index]->awaited().has_value()) flows.erase(flows.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+  for (RpcFlow* const flow : flows) flow->GiveUp();
+  co_return *std::move(end);
 }
 
 }  // namespace internal

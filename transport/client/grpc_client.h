@@ -13,7 +13,11 @@
 // is cancelled, or whose asker ends, cancels the call. An rpc that `returns (stream M)` is a stream (stream.h): the
 // next item is read when the last one was written, so an asker that reads slowly holds up the server. An rpc with the
 // option `cast` is called for each tell, with GrpcClientOptions::cast_timeout; an error counts the tell as rejected.
-// An rpc that takes a stream has no mailbox here: opening it gets NoMailbox. The client sends no metadata but gRPC's.
+// An rpc that takes a `(stream M)` is an upload (upload.h): the next item of the asker is taken when gRPC has taken the
+// last one, so a server that reads slowly holds up the asker's Write. Only after Finish(OK) the server is told that it
+// has all items; whatever else ends them cancels the call. An answer of the server ends the upload at any time.
+// Traces: a call for a message of a trace (actors/trace.h) carries it as `traceparent`, so a gateway or another service
+// can continue it. The client sends no other metadata but gRPC's.
 //
 // Errors: those of a gateway (gateway.h) are the library's again, so that IsFull or IsRestarting hold as they do beside
 // the actor. Of other servers UNAVAILABLE is NoConnection, UNIMPLEMENTED NoMailbox, DEADLINE_EXCEEDED Expired,
@@ -22,9 +26,9 @@
 // NoConnection, or wait while one is attempted. A client that has had none for `connect_within`, all that time trying,
 // ends with NoConnection, also if nobody calls; the calls that wait get CalleeExited with that reason. So monitors and
 // links tell of the server, and a supervisor starts the client again, with its backoff.
-// Bounds: GrpcClientOptions::calls_max calls and streams are under way. Further ones, and those beyond
-// requests_bytes_max, wait in the mailboxes, which have the default capacities, and then are Full.
-// Start: invalid options, or a target off loopback without TLS, fail it.
+// Bounds: GrpcClientOptions::calls_max calls, streams and uploads are under way. Further ones, and those beyond
+// requests_bytes_max, wait in the mailboxes, which have the default capacities, and then are Full. Of an upload the
+// item counts that gRPC has not taken yet. Start: invalid options, or a target off loopback without TLS, fail it.
 // Threads: gRPC's own threads pass bytes; the client's turns serialize and parse. It needs real time and sockets, so it
 // is no actor for a TestSystem.
 #ifndef UNDERSTUDY_TRANSPORT_CLIENT_GRPC_CLIENT_H_
@@ -53,13 +57,13 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
-#include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
 #include "understudy/actors/task.h"
 #include "understudy/transport/client/grpc_client_options.h"
+#include "understudy/transport/client/rpc_flow.h"
 #include "understudy/transport/client/service_channel.h"
 
 namespace understudy {
@@ -104,11 +108,14 @@ class GrpcClientBase : public Actor {
   void Serve(Clauses clauses);
   bool HasRoom() const { return under_way_ < options_.calls_max && requests_bytes_ < options_.requests_bytes_max; }
   absl::Duration cast_timeout() const { return options_.cast_timeout; }
+  OutsideAsks& asks() { return *asks_; }
+  size_t& requests_bytes() { return requests_bytes_; }
 
   // Each of these is a call, until its object is gone. They are for a coroutine that has just begun.
   class UnderWay {
    public:
-    UnderWay(GrpcClientBase& client, size_t request_bytes) : client_(client), request_bytes_(request_bytes) {
+    explicit UnderWay(GrpcClientBase& client, size_t request_bytes = 0)
+        : client_(client), request_bytes_(request_bytes) {
       ++client_.under_way_;
       client_.requests_bytes_ += request_bytes_;
     }
@@ -126,9 +133,12 @@ class GrpcClientBase : public Actor {
 
   // Calls `path`.
   Task<RpcReply> CallBytes(const std::string& path, std::string request, absl::Duration timeout);
-  // Begins a stream, with the deadline of the call that is being handled.
-  std::unique_ptr<RpcItems> StreamBytes(const std::string& path, const std::string& request);
-  Pending<RpcReply> NextItem(RpcItems& items);
+  // Begins a call whose answer or request is a stream, with the deadline of the call that is being handled. Without a
+  // `request` that is a stream.
+  std::unique_ptr<RpcStream> StreamBytes(const std::string& path, const absl::optional<std::string>& request);
+  // Runs the flows of such a call, one of which is that of the answers, until one of them ends it. Returns how it
+  // ended.
+  Task<absl::Status> Run(std::vector<RpcFlow*> flows);
 
  private:
   StartResult Start() override;
@@ -144,24 +154,6 @@ class GrpcClientBase : public Actor {
   std::unique_ptr<ServiceChannel> channel_;  // null until Start
   absl::optional<MonotonicTime> lost_at_;    // since when there has been no connection
 };
-
-template <WireMessage M>
-absl::StatusOr<M> ParseFromServer(const RpcReply& reply) {
-  if (!reply.status.ok()) return reply.status;
-  const absl::optional<absl::string_view> bytes = reply.message->Flatten();
-  if (!bytes.has_value()) return absl::InternalError("gRPC could not decompress the server's answer");
-  absl::StatusOr<M> message = M();
-  if (message->ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return message;
-  return absl::InternalError(
-      absl::StrCat("the server's answer of ", bytes->size(), " bytes is not a valid ", TypeOf<M>().name()));
-}
-
-template <WireMessage M>
-absl::StatusOr<std::string> SerializeForServer(const M& message) {
-  std::string bytes;
-  if (message.SerializeToString(&bytes)) return bytes;
-  return absl::InvalidArgumentError(absl::StrCat("the request is not a complete ", TypeOf<M>().name()));
-}
 
 }  // namespace internal
 
@@ -185,7 +177,9 @@ class GrpcClient final : public internal::GrpcClientBase {
     declaration.wire_name = internal::MailboxNames::Find(declaration.hash);  // never freed
     declaration.request = &internal::TypeOf<typename Traits::Request>();
     if constexpr (Traits::kIsCall) declaration.reply = &internal::TypeOf<typename Traits::Reply>();
-    declaration.item_bits = internal::ItemBits(Traits::kIsStream ? internal::kStreamAsk : 0);
+    if constexpr (Traits::kIsUpload) declaration.upload_item = &internal::TypeOf<typename Traits::UploadItem>();
+    declaration.item_bits = internal::ItemBits((Traits::kIsStream ? internal::kStreamAsk : 0) |
+                                               (Traits::kIsUpload ? internal::kUploadAsk : 0));
     declaration.capacity_bytes = limits::kMailboxCapacityBytes;
     auto rpc = std::make_shared<const internal::ServiceRpc<M>>(declaration);
     rpcs_.push_back(rpc);
@@ -193,11 +187,20 @@ class GrpcClient final : public internal::GrpcClientBase {
   }
 
   template <class Item, class Reply>
-  void Add(absl::string_view /*name*/, Channel<Call<Stream<Item>, Reply>> (R::* /*channel*/)() const,
-           Clauses& /*clauses*/) {}
+  void Add(absl::string_view name, Channel<Call<Stream<Item>, Reply>> (R::* /*channel*/)() const, Clauses& clauses) {
+    const auto& rpc = AddRpc<Call<Stream<Item>, Reply>>(name);
+    auto upload = [this, &rpc](Stream<Item> items) { return UploadToService<Item, Reply>(rpc.path, std::move(items)); };
+    clauses.Add(On(rpc.mailbox, std::move(upload)).When(&GrpcClient::HasRoom).Interleaved());
+  }
   template <class Item, class Answer>
-  void Add(absl::string_view /*name*/, Channel<Call<Stream<Item>, Stream<Answer>>> (R::* /*channel*/)() const,
-           Clauses& /*clauses*/) {}
+  void Add(absl::string_view name, Channel<Call<Stream<Item>, Stream<Answer>>> (R::* /*channel*/)() const,
+           Clauses& clauses) {
+    const auto& rpc = AddRpc<Call<Stream<Item>, Stream<Answer>>>(name);
+    auto converse = [this, &rpc](Stream<Item> items, StreamWriter<Answer> writer) {
+      return ConverseWithService<Item, Answer>(rpc.path, std::move(items), std::move(writer));
+    };
+    clauses.Add(On(rpc.mailbox, std::move(converse)).When(&GrpcClient::HasRoom).Interleaved());
+  }
   template <class Request, class Reply>
   void Add(absl::string_view name, Channel<Call<Request, Reply>> (R::* /*channel*/)() const, Clauses& clauses) {
     const auto& rpc = AddRpc<Call<Request, Reply>>(name);
@@ -242,20 +245,34 @@ class GrpcClient final : public internal::GrpcClientBase {
     absl::StatusOr<std::string> bytes = internal::SerializeForServer(request);
     if (!bytes.ok()) co_return writer.Finish(std::move(bytes).status());
     const UnderWay under_way(*this, bytes->size());
-    const std::unique_ptr<internal::RpcItems> items = StreamBytes(path, *bytes);
-    for (;;) {
-      auto reading = NextItem(*items);
-      absl::StatusOr<internal::RpcReply> read = co_await reading;
-      if (!read.ok()) co_return writer.Finish(std::move(read).status());
-      if (read->message == nullptr) co_return writer.Finish(std::move(read->status));
-      absl::StatusOr<Item> item = internal::ParseFromServer<Item>(*read);
-      read->message = nullptr;  // it counts no longer
-      if (!item.ok()) co_return writer.Finish(std::move(item).status());
-      // An asker that takes nothing for as long as an ask may last has forgotten its stream.
-      auto writing = writer.Write(*std::move(item), limits::kAskTimeoutMax);
-      absl::Status written = co_await writing;
-      if (!written.ok()) co_return writer.Finish(std::move(written));
-    }
+    const std::unique_ptr<internal::RpcStream> call = StreamBytes(path, *std::move(bytes));
+    internal::AnswerFlow<Item> answers(asks(), *call, writer);
+    auto running = Run({&answers});
+    absl::Status end = co_await running;
+    writer.Finish(std::move(end));
+  }
+
+  template <class Item, class Reply>
+  Task<absl::StatusOr<Reply>> UploadToService(const std::string& path, Stream<Item> items) {
+    const UnderWay under_way(*this);
+    const std::unique_ptr<internal::RpcStream> call = StreamBytes(path, absl::nullopt);
+    internal::ReplyFlow<Reply> reply(asks(), *call);
+    internal::ItemFlow<Item> sent(asks(), *call, items, requests_bytes());
+    auto running = Run({&reply, &sent});
+    absl::Status end = co_await running;
+    if (!end.ok()) co_return end;
+    co_return reply.TakeReply();
+  }
+
+  template <class Item, class Answer>
+  Task<> ConverseWithService(const std::string& path, Stream<Item> items, StreamWriter<Answer> writer) {
+    const UnderWay under_way(*this);
+    const std::unique_ptr<internal::RpcStream> call = StreamBytes(path, absl::nullopt);
+    internal::AnswerFlow<Answer> answers(asks(), *call, writer);
+    internal::ItemFlow<Item> sent(asks(), *call, items, requests_bytes());
+    auto running = Run({&answers, &sent});
+    absl::Status end = co_await running;
+    writer.Finish(std::move(end));
   }
 
   std::vector<std::shared_ptr<const void>> rpcs_;  // each a ServiceRpc

@@ -23,9 +23,10 @@ struct GrpcClientOptions {
   absl::Duration connect_within = absl::Seconds(10);
   // The timeout of an rpc that is a cast here, because a tell has none.
   absl::Duration cast_timeout = absl::Seconds(30);
-  // Calls and streams under way at once. Further ones wait in the mailboxes.
+  // Calls, streams and uploads under way at once. Further ones wait in the mailboxes.
   int calls_max = 1'000;
-  // The bytes of the requests of calls under way. At this bound further ones wait likewise.
+  // The bytes of the requests of calls under way, and of the items of uploads that gRPC has not taken yet. At this
+  // bound further calls wait likewise.
   size_t requests_bytes_max = size_t{64} << 20;
   // The bytes of one reply or item.
   size_t reply_bytes_max = size_t{4} << 20;

@@ -21,12 +21,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/trace.h"
 #include "understudy/transport/client/client_limits.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/rpc_status.h"
@@ -60,15 +60,12 @@ RpcReply TakeMessage(grpc::ByteBuffer& buffer) {
   return {.message = std::make_unique<ReceivedBytes>(buffer)};
 }
 
-void SetTimeout(grpc::ClientContext& context, absl::Duration timeout) {
+// Gives the call its deadline, and the trace of the code that calls this, unless the trace has used up its hops.
+void SetUp(grpc::ClientContext& context, absl::Duration timeout) {
   if (timeout < absl::InfiniteDuration()) context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-}
-
-// The target in gRPC's form. IP addresses are marked as such, so that gRPC resolves only names.
-std::string TargetOf(const NodeAddress& address) {
-  if (address.host.find(':') != std::string::npos) return absl::StrCat("ipv6:", address.ToString());
-  const bool is_literal = address.host.find_first_not_of("0123456789.") == std::string::npos;
-  return absl::StrCat(is_literal ? "ipv4:" : "dns:///", address.ToString());
+  if (const absl::optional<TraceContext> trace = TraceOfNextMessage(); trace.has_value()) {
+    context.AddMetadata("traceparent", trace->ToTraceParent());
+  }
 }
 
 grpc::ChannelArguments ArgumentsOf(const GrpcClientOptions& options) {
@@ -109,24 +106,28 @@ class UnaryHandle final : public RpcCall {
   const std::shared_ptr<UnaryCall> call_;
 };
 
-// A call whose answer is a stream, as a reactor of gRPC's callback API.
+// A call whose answer or request is a stream, as a reactor of gRPC's callback API.
 //
 // Invariants:
 //  1. self_ keeps the object until OnDone, the last reaction, has returned.
-//  2. has_hold_ is true from the start until a read has failed or the handle is gone. A read begins only while it is
-//     true, so gRPC's OnDone comes after the last read.
+//  2. has_hold_ is true from the start until a read has failed or the handle is gone. A read or write begins only while
+//     it is true, so gRPC's OnDone comes after the last of them.
 //  3. next_ is the ask that waits, from Next to its answer. It is answered by OnReadDone with an item, or by OnDone.
-class ItemReader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+//     written_ is the ask that waits, from Write to OnWriteDone.
+class StreamReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit ItemReader(std::shared_ptr<OutsideAsks> asks) : asks_(std::move(asks)) {}
+  explicit StreamReactor(std::shared_ptr<OutsideAsks> asks) : asks_(std::move(asks)) {}
 
-  void Begin(std::shared_ptr<ItemReader> self, grpc::GenericStub& stub, const std::string& path,
-             const std::string& request, absl::Duration timeout) {
+  void Begin(std::shared_ptr<StreamReactor> self, grpc::GenericStub& stub, const std::string& path,
+             const absl::optional<std::string>& request, absl::Duration timeout) {
     self_ = std::move(self);
-    SetTimeout(context_, timeout);
-    request_ = ToBuffer(request);
+    SetUp(context_, timeout);
     stub.PrepareBidiStreamingCall(&context_, path, grpc::StubOptions(), this);
-    StartWriteLast(&request_, grpc::WriteOptions());
+    if (request.has_value()) {
+      absl::MutexLock lock(&mu_);
+      outgoing_ = ToBuffer(*request);
+      StartWriteLast(&outgoing_, grpc::WriteOptions());
+    }
     AddHold();
     StartCall();
   }
@@ -141,6 +142,22 @@ class ItemReader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
       }
     }
     if (end.has_value()) asks_->Answer(ask, RpcReply{.status = *std::move(end)});
+  }
+  void Write(const std::string& item, const PendingId& ask) {
+    {
+      absl::MutexLock lock(&mu_);
+      if (has_hold_) {
+        outgoing_ = ToBuffer(item);
+        written_ = ask;
+        StartWrite(&outgoing_);
+        return;
+      }
+    }
+    asks_->Answer(ask, RpcWritten());
+  }
+  void EndItems() {
+    absl::MutexLock lock(&mu_);
+    if (has_hold_) StartWritesDone();
   }
   // The handle is gone.
   void Cancel() {
@@ -159,6 +176,15 @@ class ItemReader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     }
     asks_->Answer(next, std::move(item));
   }
+  void OnWriteDone(bool ok) override {
+    PendingId written;
+    {
+      absl::MutexLock lock(&mu_);
+      outgoing_.Clear();
+      written = std::exchange(written_, PendingId());
+    }
+    if (written.id != 0) asks_->Answer(written, RpcWritten{.is_taken = ok});
+  }
   void OnDone(const grpc::Status& status) override {
     PendingId next;
     absl::Status end = FromServer(status);
@@ -168,7 +194,7 @@ class ItemReader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
       next = std::exchange(next_, PendingId());
     }
     if (next.id != 0) asks_->Answer(next, RpcReply{.status = std::move(end)});
-    const std::shared_ptr<ItemReader> last = std::move(self_);  // destroys this object, perhaps
+    const std::shared_ptr<StreamReactor> last = std::move(self_);  // destroys this object, perhaps
   }
 
  private:
@@ -181,24 +207,27 @@ class ItemReader final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   }
 
   const std::shared_ptr<OutsideAsks> asks_;
-  std::shared_ptr<ItemReader> self_;  // set by Begin, taken by OnDone
+  std::shared_ptr<StreamReactor> self_;  // set by Begin, taken by OnDone
   grpc::ClientContext context_;
-  grpc::ByteBuffer request_;  // gRPC's
   absl::Mutex mu_;
-  grpc::ByteBuffer item_ ABSL_GUARDED_BY(mu_);  // gRPC's during a read
+  grpc::ByteBuffer item_ ABSL_GUARDED_BY(mu_);      // gRPC's during a read
+  grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mu_);  // gRPC's during a write
   bool has_hold_ ABSL_GUARDED_BY(mu_) = true;
   PendingId next_ ABSL_GUARDED_BY(mu_);                    // its id is 0 if no ask waits
+  PendingId written_ ABSL_GUARDED_BY(mu_);                 // likewise
   absl::optional<absl::Status> end_ ABSL_GUARDED_BY(mu_);  // from OnDone on
 };
 
-class ItemsHandle final : public RpcItems {
+class StreamHandle final : public RpcStream {
  public:
-  explicit ItemsHandle(std::shared_ptr<ItemReader> reader) : reader_(std::move(reader)) {}
-  ~ItemsHandle() override { reader_->Cancel(); }
-  void Next(const PendingId& ask) override { reader_->Next(ask); }
+  explicit StreamHandle(std::shared_ptr<StreamReactor> reactor) : reactor_(std::move(reactor)) {}
+  ~StreamHandle() override { reactor_->Cancel(); }
+  void Next(const PendingId& ask) override { reactor_->Next(ask); }
+  void Write(const std::string& item, const PendingId& ask) override { reactor_->Write(item, ask); }
+  void EndItems() override { reactor_->EndItems(); }
 
  private:
-  const std::shared_ptr<ItemReader> reader_;
+  const std::shared_ptr<StreamReactor> reactor_;
 };
 
 std::shared_ptr<grpc::Channel> OpenChannel(const GrpcClientOptions& options) {
@@ -208,7 +237,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const GrpcClientOptions& options) {
     credentials = TlsCertificates(*options.credentials.tls)
                       .ForDial(options.server_name.empty() ? address.host : options.server_name);
   }
-  return grpc::CreateCustomChannel(TargetOf(address), credentials, ArgumentsOf(options));
+  return grpc::CreateCustomChannel(address.ToGrpcTarget(), credentials, ArgumentsOf(options));
 }
 
 }  // namespace
@@ -231,7 +260,7 @@ ServiceChannel::~ServiceChannel() = default;
 std::unique_ptr<RpcCall> ServiceChannel::Call(const std::string& path, const std::string& request,
                                               absl::Duration timeout, const PendingId& ask) {
   auto call = std::make_shared<UnaryCall>();
-  SetTimeout(call->context, timeout);
+  SetUp(call->context, timeout);
   call->request = ToBuffer(request);
   parts_->stub.UnaryCall(&call->context, path, grpc::StubOptions(), &call->request, &call->reply,
                          [call, ask, asks = parts_->asks](const grpc::Status& ended) {
@@ -242,11 +271,11 @@ std::unique_ptr<RpcCall> ServiceChannel::Call(const std::string& path, const std
   return std::make_unique<UnaryHandle>(std::move(call));
 }
 
-std::unique_ptr<RpcItems> ServiceChannel::Stream(const std::string& path, const std::string& request,
-                                                 absl::Duration timeout) {
-  auto reader = std::make_shared<ItemReader>(parts_->asks);
-  reader->Begin(reader, parts_->stub, path, request, timeout);
-  return std::make_unique<ItemsHandle>(std::move(reader));
+std::unique_ptr<RpcStream> ServiceChannel::Stream(const std::string& path, const absl::optional<std::string>& request,
+                                                  absl::Duration timeout) {
+  auto reactor = std::make_shared<StreamReactor>(parts_->asks);
+  reactor->Begin(reactor, parts_->stub, path, request, timeout);
+  return std::make_unique<StreamHandle>(std::move(reactor));
 }
 
 bool ServiceChannel::LacksConnection() {

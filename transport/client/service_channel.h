@@ -32,10 +32,15 @@ class RpcBytes {
   virtual absl::optional<absl::string_view> Flatten() = 0;
 };
 
-// The answer to the ask of a call, or to that of RpcItems::Next.
+// The answer to the ask of a call, or to that of RpcStream::Next.
 struct RpcReply {
   absl::Status status;
   std::unique_ptr<RpcBytes> message;  // null if the status is not OK, and at the end of a stream
+};
+
+// The answer to the ask of RpcStream::Write.
+struct RpcWritten {
+  bool is_taken = false;  // false if the call is over or ends, which Next tells
 };
 
 // A call under way. Destroying it cancels the call if it is not over.
@@ -47,11 +52,18 @@ class RpcCall {
   virtual ~RpcCall() = default;
 };
 
-// A call whose answer is a stream.
-class RpcItems : public RpcCall {
+// A call whose answer or request comes in items.
+class RpcStream : public RpcCall {
  public:
-  // Reads the next item, which answers `ask`. One Next at a time, and none after the end or an error.
+  // Reads the next item of the server, which answers `ask`. One Next at a time, and none after the end or an error.
   virtual void Next(const PendingId& ask) = 0;
+
+  // The next two are for a call whose request is a stream.
+  //
+  // Writes an item. `ask` is answered when gRPC has taken it and may be given the next one. One Write at a time.
+  virtual void Write(const std::string& item, const PendingId& ask) = 0;
+  // No more items come. Requires that no Write is under way.
+  virtual void EndItems() = 0;
 };
 
 class ServiceChannel {
@@ -62,11 +74,13 @@ class ServiceChannel {
   ServiceChannel(const ServiceChannel&) = delete;
   ServiceChannel& operator=(const ServiceChannel&) = delete;
 
-  // Calls the unary method `path`, such as "/auction.Auction/MakeOffer". `timeout` may be infinite.
+  // Calls the unary method `path`, such as "/auction.Auction/MakeOffer". `timeout` may be infinite. The call belongs to
+  // the trace of the code that calls this, if there is one.
   std::unique_ptr<RpcCall> Call(const std::string& path, const std::string& request, absl::Duration timeout,
                                 const PendingId& ask);
-  // Calls a method that returns a stream.
-  std::unique_ptr<RpcItems> Stream(const std::string& path, const std::string& request, absl::Duration timeout);
+  // Calls a method that takes or returns a stream, likewise. Without a `request` that is a stream.
+  std::unique_ptr<RpcStream> Stream(const std::string& path, const absl::optional<std::string>& request,
+                                    absl::Duration timeout);
 
   // True unless there is a connection. Begins to connect if nothing does.
   bool LacksConnection();

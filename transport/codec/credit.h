@@ -27,10 +27,13 @@
 // again when its answer has come, and a session has at most limits::kWantsPerSessionMax
 // wants.
 //
-// A message that is larger than the remaining bytes of an allowance may use the whole
-// allowance if that is untouched. The allowances in use of all mailboxes of a session
-// are bounded together (kSessionAllowanceMax), and so are the bytes by which large
-// messages exceed their allowances (AllowancesInUse).
+// An allowance covers a message of any size while any of its bytes are left, so in each
+// mailbox at most one message exceeds it, by less than its own size. In a session with
+// a node that does not offer kFeatureLargeAfterSmall (session/handshake.h), a message
+// that is larger than the bytes that are left needs an allowance of which nothing is in
+// use. The allowances in use of all mailboxes of a session are bounded together
+// (kSessionAllowanceMax), and so are the bytes by which large messages exceed their
+// allowances (AllowancesInUse).
 //
 // The bytes of messages that a node holds for one peer are at most the sum of
 // - for each of its mailboxes, the peer's granted room, which is part of the mailbox's
@@ -60,10 +63,17 @@ using MailboxAddress = std::pair<Pid, uint32_t>;
 
 // The credit with which a session begins for each mailbox. Both ends use the same terms.
 struct CreditTerms {
+  // What a first allowance must have left to cover a message that is larger than its remaining bytes.
+  enum class LargeMessages : uint8_t {
+    kNeedUntouched,  // nothing of the allowance is in use
+    kNeedBytes,      // any of its bytes
+  };
+
   // The credit that a sender has without asking: enough for a few dozen actors that ask the same actor at once.
   RoomAmount first_allowance{.messages = 32, .bytes = 64 << 10};
   // The first window that a receiver grants; it doubles while it is used up.
   int64_t first_window_messages = 32;
+  LargeMessages large_messages = LargeMessages::kNeedBytes;
 };
 inline constexpr CreditTerms kCreditTerms;
 

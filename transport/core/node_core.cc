@@ -1,14 +1,12 @@
 // NodeCore: the table of peers, and what concerns them all.
 #include "understudy/transport/core/node_core.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -21,6 +19,7 @@
 #include "understudy/transport/core/node_core_options.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/core/peer_table.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/node_status.h"
@@ -34,6 +33,8 @@ NodeCore::NodeCore(NodeCoreOptions options)
     : parts_(std::move(options), this, this),
       back_reference_(std::make_shared<internal::BackReference<NodeCore>>(this)),
       nobody_(std::make_unique<PeerCore>(parts_, 0)),
+      cores_(parts_),
+      table_(cores_),
       random_(parts_.options.seed),
       grants_(std::make_shared<const Grants>(parts_.options.grants)) {
   const absl::Status named = ValidateNodeName(parts_.options.node);
@@ -49,27 +50,9 @@ NodeCore::~NodeCore() {
 
 // ---- The table ----
 
-NodeCore::PeerCore* NodeCore::FindPeer(absl::string_view node) {
-  const auto peer = peers_.find(node);
-  return peer == peers_.end() ? nullptr : peer->second;
-}
-
-NodeCore::PeerCore* NodeCore::NewCore() {
-  if (!free_cores_.empty()) {
-    PeerCore* const core = free_cores_.back();
-    free_cores_.pop_back();
-    return core;
-  }
-  const size_t index = owned_cores_.size();
-  owned_cores_.push_back(std::make_unique<PeerCore>(parts_, index + 1));
-  // Release: pairs with the load in ForEachCore.
-  cores_[index].store(owned_cores_.back().get(), std::memory_order_release);
-  return owned_cores_.back().get();
-}
-
 NodeCore::PeerCore* NodeCore::AddPeer(absl::string_view node, internal::PeerOrigin origin) {
-  if (PeerCore* known = FindPeer(node); known != nullptr) return known;
-  if (peers_.size() >= limits::kPeersMax) return nullptr;
+  if (PeerCore* known = table_.Find(node); known != nullptr) return known;
+  if (table_.is_full()) return nullptr;
   const NodeCoreOptions& options = parts_.options;
   SessionConfig config;
   config.node = options.node;
@@ -82,31 +65,15 @@ NodeCore::PeerCore* NodeCore::AddPeer(absl::string_view node, internal::PeerOrig
   config.bounds = options.bounds;
   if (options.has_traces) config.versions.features |= kFeatureTraces;
   config.seed = random_.Next();
-  PeerCore* const core = NewCore();
-  core->Occupy(std::move(config), ++last_tenancy_, grants_, origin);
-  peers_.emplace(std::string(node), core);
-  return core;
-}
-
-void NodeCore::ErasePeer(PeerCore& core, const SessionLedger& ledger) {
-  erased_ += ledger;
-  std::erase_if(peers_, [&core](const auto& peer) { return peer.second == &core; });
-  free_cores_.push_back(&core);
+  const auto [core, tenancy] = table_.Add(node);
+  core.Occupy(std::move(config), tenancy, grants_, origin);
+  return &core;
 }
 
 void NodeCore::OnIdle(PeerCore& core) {
   absl::MutexLock lock(&table_mu_);
   const absl::optional<SessionLedger> ledger = core.Vacate();
-  if (ledger.has_value()) ErasePeer(core, *ledger);
-}
-
-void NodeCore::ForEachCore(absl::FunctionRef<void(PeerCore&)> visit) const {
-  for (const std::atomic<PeerCore*>& entry : cores_) {
-    // Acquire: pairs with the store in NewCore. Entries are set in order, so all entries after a null one are null.
-    PeerCore* const core = entry.load(std::memory_order_acquire);
-    if (core == nullptr) return;
-    visit(*core);
-  }
+  if (ledger.has_value()) table_.Erase(core, *ledger);
 }
 
 // ---- Called by the program ----
@@ -140,7 +107,7 @@ void NodeCore::ForgetPeer(absl::string_view node) {
   PeerCore* core = nullptr;
   {
     absl::MutexLock lock(&table_mu_);
-    core = FindPeer(node);
+    core = table_.Find(node);
     if (core == nullptr) return;
     core->SetKept(false, "");
   }
@@ -152,7 +119,7 @@ void NodeCore::SetGrants(Grants grants) {
   {
     absl::MutexLock lock(&table_mu_);
     grants_ = shared;
-    for (const auto& [name, core] : peers_) core->SetGrants(shared);
+    for (const auto& [name, core] : table_.peers()) core->SetGrants(shared);
     parts_.names.SetGrants(shared);
   }
   NamesChanged();
@@ -160,7 +127,7 @@ void NodeCore::SetGrants(Grants grants) {
 
 bool NodeCore::Allows(absl::string_view node, Operation operation, absl::string_view name) {
   absl::MutexLock lock(&table_mu_);
-  PeerCore* const core = FindPeer(node);
+  PeerCore* const core = table_.Find(node);
   return core != nullptr && core->Allows(operation, name);
 }
 
@@ -168,7 +135,7 @@ void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnatio
   PeerCore* core = nullptr;
   {
     absl::MutexLock lock(&table_mu_);
-    core = FindPeer(node);
+    core = table_.Find(node);
   }
   if (core != nullptr) core->OnProvedDead(node, incarnation);
 }
@@ -182,21 +149,21 @@ void NodeCore::Leave(absl::string_view why) {
     absl::MutexLock lock(&table_mu_);
     leaving_.store(true, std::memory_order_relaxed);
   }
-  ForEachCore([why](PeerCore& core) { core.Leave(why); });
+  cores_.ForEach([why](PeerCore& core) { core.Leave(why); });
 }
 
 bool NodeCore::has_left() {
   if (!leaving_.load(std::memory_order_relaxed)) return false;
   bool is_live = false;
-  ForEachCore([&is_live](PeerCore& core) { is_live = is_live || core.standing().is_live; });
+  cores_.ForEach([&is_live](PeerCore& core) { is_live = is_live || core.standing().is_live; });
   return !is_live;
 }
 
 std::vector<PeerStatus> NodeCore::Peers() {
   absl::MutexLock lock(&table_mu_);
   std::vector<PeerStatus> statuses;
-  statuses.reserve(peers_.size());
-  for (const auto& [name, core] : peers_) {
+  statuses.reserve(table_.peers().size());
+  for (const auto& [name, core] : table_.peers()) {
     if (absl::optional<PeerStatus> status = core->status(); status.has_value()) {
       statuses.push_back(*std::move(status));
     }
@@ -206,20 +173,18 @@ std::vector<PeerStatus> NodeCore::Peers() {
 
 SessionLedger NodeCore::Ledger() {
   absl::MutexLock lock(&table_mu_);
-  SessionLedger total = erased_;
-  for (const auto& [name, core] : peers_) total += core->ledger();
-  return total;
+  return table_.ledger();
 }
 
 NodeCore::OpenWork NodeCore::open_work() {
   OpenWork work{.names = parts_.names.own_names()};
-  ForEachCore([&work](PeerCore& core) { work.calls += core.unanswered_calls(); });
+  cores_.ForEach([&work](PeerCore& core) { work.calls += core.unanswered_calls(); });
   return work;
 }
 
 NodeCounters NodeCore::counters() {
   NodeCounters total = nobody_->counters();
-  ForEachCore([&total](PeerCore& core) {
+  cores_.ForEach([&total](PeerCore& core) {
     const NodeCounters of_core = core.counters();
     total.refused_tells += of_core.refused_tells;
     total.forbidden += of_core.forbidden;
@@ -227,7 +192,7 @@ NodeCounters NodeCore::counters() {
     total.forged += of_core.forged;
   });
   absl::MutexLock lock(&table_mu_);
-  total.streams_refused = streams_refused_;
+  total.streams_refused = handshakes_.refused();
   return total;
 }
 
@@ -244,7 +209,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::S
   if (core == nullptr) {
     core = nobody_.get();
     absl::MutexLock lock(&table_mu_);
-    pending_handshakes_.erase(link->number);
+    handshakes_.Remove(link->number);
   }
   core->OnClosed(link, why);
 }
@@ -271,7 +236,7 @@ void NodeCore::Tick(MonotonicTime scheduled) {
 }
 
 void NodeCore::TellNames() {
-  ForEachCore([](PeerCore& core) { core.TellNames(); });
+  cores_.ForEach([](PeerCore& core) { core.TellNames(); });
 }
 
 void NodeCore::NamesChanged() {

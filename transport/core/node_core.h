@@ -28,12 +28,10 @@
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,8 +55,9 @@
 #include "understudy/transport/core/node_core_options.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/core/node_parts.h"
+#include "understudy/transport/core/peer_table.h"
+#include "understudy/transport/core/pending_handshakes.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/limits.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/handshake.h"
@@ -154,16 +153,8 @@ class NodeCore final : public Router,
   using PeerCore = internal::PeerCore;
   using NodeLink = internal::NodeLink;
 
-  // ---- The table of peers. Its lock is acquired before those of the cores. ----
-
-  PeerCore* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   // Returns the peer's core, which is a new one unless the peer is in the table; null if all places are taken.
   PeerCore* AddPeer(absl::string_view node, internal::PeerOrigin origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  PeerCore* NewCore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // The peer of `core` has gone (Vacate or Evict), with that ledger: removes it from the table.
-  void ErasePeer(PeerCore& core, const SessionLedger& ledger) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // Visits every core without a lock; some have no peer.
-  void ForEachCore(absl::FunctionRef<void(PeerCore&)> visit) const;
   // Calls `reach` with the core that probably has a session with the incarnation at `node`, and if that returns false,
   // with the core of the peer of that name. Returns nothing as soon as `reach` returns true, else the reason why the
   // incarnation cannot be reached.
@@ -175,14 +166,10 @@ class NodeCore final : public Router,
   // caller must Settle; null if there is none.
   PeerCore* BindAccepted(const std::shared_ptr<NodeLink>& link, absl::string_view frame)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // Evicts the oldest peer whose identity is unproved and whose handshake is not complete. Returns its core, which is
-  // to be settled; null if there is no such peer.
-  PeerCore* EndOldestHandshake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   // Checks a Hello of a stream that belongs to no peer yet. Returns why it is refused, or nothing if there is a place
   // for the peer. Sets `evicted` if a peer was evicted for that.
   absl::optional<Refusal> CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  void ClosePendingHandshake(const std::shared_ptr<NodeLink>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   void CloseLateStrangers();
 
   // ---- Events ----
@@ -202,27 +189,17 @@ class NodeCore final : public Router,
   const std::shared_ptr<internal::BackReference<NodeCore>> back_reference_;  // for timers
   // The core that never has a peer (peer_core.h).
   const std::unique_ptr<PeerCore> nobody_;
+  internal::PeerCores cores_;  // of peers
   // Written with table_mu_ held.
   std::atomic<bool> leaving_{false};
-  // The cores in owned_cores_, for readers without a lock. Entries are set once, in order.
-  std::array<std::atomic<PeerCore*>, limits::kPeersMax> cores_ = {};
 
+  // Acquired before the locks of the cores.
   absl::Mutex table_mu_;
-  std::vector<std::unique_ptr<PeerCore>> owned_cores_ ABSL_GUARDED_BY(table_mu_);
-  std::vector<PeerCore*> free_cores_ ABSL_GUARDED_BY(table_mu_);
-  std::map<std::string, PeerCore*, std::less<>> peers_ ABSL_GUARDED_BY(table_mu_);
-  uint64_t last_tenancy_ ABSL_GUARDED_BY(table_mu_) = 0;
+  internal::PeerTable table_ ABSL_GUARDED_BY(table_mu_);
+  internal::PendingHandshakes handshakes_ ABSL_GUARDED_BY(table_mu_);
   std::string advertise_ ABSL_GUARDED_BY(table_mu_);
   Random random_ ABSL_GUARDED_BY(table_mu_);
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(table_mu_);
-  SessionLedger erased_ ABSL_GUARDED_BY(table_mu_);  // of peers that have gone
-  // An accepted stream that must send its Hello by the deadline.
-  struct PendingHandshake {
-    std::shared_ptr<NodeLink> link;
-    MonotonicTime deadline;
-  };
-  std::map<uint64_t, PendingHandshake> pending_handshakes_ ABSL_GUARDED_BY(table_mu_);
-  int64_t streams_refused_ ABSL_GUARDED_BY(table_mu_) = 0;
 };
 
 }  // namespace understudy

@@ -92,7 +92,7 @@ absl::optional<ExitReason> NodeCore::Reach(NodePlace node, absl::FunctionRef<boo
   PeerCore* core = nullptr;
   {
     absl::MutexLock lock(&table_mu_);
-    core = FindPeer(entry->name);
+    core = table_.Find(entry->name);
   }
   if (core == nullptr) return ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry->name));
   if (reach(*core)) return absl::nullopt;
@@ -130,7 +130,7 @@ absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait)
 
 void NodeCore::StopWaiting(Pid from, uint64_t wait) {
   bool is_done = false;
-  ForEachCore([&](PeerCore& core) { is_done = is_done || core.StopWaiting(from, wait); });
+  cores_.ForEach([&](PeerCore& core) { is_done = is_done || core.StopWaiting(from, wait); });
 }
 
 void NodeCore::Post(Signal signal) {
@@ -155,7 +155,7 @@ void NodeCore::Released(const ReleasedMessages& messages) {
 }
 
 void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
-  ForEachCore([&](PeerCore& core) { core.AskBack(receiver, mailbox); });
+  cores_.ForEach([&](PeerCore& core) { core.AskBack(receiver, mailbox); });
 }
 
 void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {

@@ -102,9 +102,6 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
   // Called when an accepted stream is over (NodeCore::Accept); may be null. Set before the first event; the last event
   // takes it.
   OnOver on_over;
-  // The Hello was refused, and the stream stays open so that the other end can read the Refuse. Guarded by the lock of
-  // the node's table of peers.
-  bool is_refused = false;
 
   // Sets or, with null, drops the stream. Called by the thread that works on the core's streams.
   void SetStream(std::shared_ptr<FrameStream> stream) {

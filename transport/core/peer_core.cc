@@ -42,7 +42,7 @@ void PeerCore::Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<co
     mu_.AssertHeld();
     return TakePlace(incarnation);
   };
-  peer_.emplace(std::move(config), tenancy, std::move(grants), origin);
+  peer_.emplace(std::move(config), tenancy, std::move(grants), origin, options_.credit_delay);
 }
 
 bool PeerCore::IsIdle() const {
@@ -244,7 +244,11 @@ void PeerCore::Apply() {
     for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
   }
   peer_->carrying_out = false;
-  ServeSessionLine();
+  peer_->credit.ServeLine([this](size_t bytes) {
+    mu_.AssertHeld();
+    return peer_->session.Keep(bytes).ok();
+  });
+  ApplyCredit();
   if (IsIdle()) may_be_idle_ = true;
   SetDue();
 }
@@ -316,6 +320,7 @@ void PeerCore::ReportKind(PeerEvent::Kind kind, absl::string_view detail) {
 void PeerCore::OnBegun(const SessionBegun& begun) {
   deliveries_.push_back(PeerEvent{
       .kind = PeerEvent::Kind::kUp, .node = peer_->name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
+  peer_->credit.Begin(begun.nodes.peer_node, begun.epoch, begun.features);
   // The session may have ended again in the same step; then no stream carries it, and its identity is unproved.
   const std::shared_ptr<NodeLink> carrier = Carrier();
   peer_->identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
@@ -345,7 +350,8 @@ void PeerCore::OnEnded(const SessionEnded& ended) {
   parts_.names.OnSessionEnded(peer_->name);
   deliveries_.push_back(NamesFirst{});
   tells_names_ = true;
-  EndCredit(ended.nodes.peer_node, ended.epoch);
+  peer_->credit.End();
+  ApplyCredit();
   for (Signal& signal : peer_->ties.End(why)) deliveries_.push_back(std::move(signal));
   if (!peer_->session.is_live()) {
     peer_->learned_address.clear();
@@ -380,9 +386,7 @@ MonotonicTime PeerCore::Now() {
   return *now_;
 }
 
-void PeerCore::SetDue() {
-  SetDueAt(std::min({peer_->session.NextDeadline(), peer_->credit_at, peer_->credit_look_at}));
-}
+void PeerCore::SetDue() { SetDueAt(std::min(peer_->session.NextDeadline(), peer_->credit.NextDeadline())); }
 
 void PeerCore::SetDueAt(MonotonicTime time) {
   // Most deadlines move away before they come: a visit too early costs less than a move at each frame.
@@ -396,7 +400,8 @@ void PeerCore::Tick() {
   due_at_ = MonotonicTime::InfiniteFuture();
   if (!peer_.has_value()) return;
   const MonotonicTime now = Now();
-  TickCredit(now);
+  peer_->credit.Tick(now, CreditBacklog());
+  ApplyCredit();
   if (peer_->session.NextDeadline() <= now) peer_->session.Tick(now);
   Apply();
 }
@@ -416,10 +421,10 @@ absl::optional<PeerStatus> PeerCore::status() {
                     .times = session.is_live() ? session.times() : SessionTimes(),
                     .ledger = session.ledger(),
                     .bytes_waiting = static_cast<int64_t>(session.bytes_waiting()),
-                    .credit_held = peer_->credit_out.granted(),
-                    .credit_given = peer_->credit_in.granted(),
+                    .credit_held = peer_->credit.held(),
+                    .credit_given = peer_->credit.given(),
                     .refused_by_peer = peer_->refused_by_peer,
-                    .without_credit = peer_->without_credit,
+                    .without_credit = peer_->credit.refused(),
                     .forbidden = peer_->forbidden,
                     .claims_refused = parts_.names.ClaimsRefused(peer_->name)};
 }

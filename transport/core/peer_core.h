@@ -27,7 +27,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,12 +54,11 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/codec/credit.h"
 #include "understudy/transport/codec/frame_codec.h"
-#include "understudy/transport/core/credit_receiver.h"
-#include "understudy/transport/core/credit_sender.h"
 #include "understudy/transport/core/node_core_options.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/core/outstanding_requests.h"
+#include "understudy/transport/core/peer_credit.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/node_status.h"
@@ -170,18 +168,14 @@ class PeerCore {
     const MessageType* type = nullptr;
     friend bool operator==(const TypedMailbox&, const TypedMailbox&) = default;
   };
-  // A sender of this node for whose message the peer has reserved room in its mailbox.
-  struct GrantedSender {
-    CreditSender::Waiter waiter;
-    Pid to;
-    size_t bytes_max = 0;  // of its envelope
-  };
   // The peer that has the core.
   struct Peer {
-    Peer(SessionConfig config, uint64_t its_tenancy, std::shared_ptr<const Grants> its_grants, PeerOrigin origin)
+    Peer(SessionConfig config, uint64_t its_tenancy, std::shared_ptr<const Grants> its_grants, PeerOrigin origin,
+         absl::Duration credit_delay)
         : name(config.peer),
           tenancy(its_tenancy),
           session(std::move(config)),
+          credit(name, credit_delay),
           grants(std::move(its_grants)),
           is_unproved(origin == PeerOrigin::kUnproved) {}
 
@@ -189,6 +183,7 @@ class PeerCore {
     const uint64_t tenancy;
     PeerSession session;
     OutstandingRequests ties;              // of the live session
+    PeerCredit credit;                     // likewise
     std::shared_ptr<const Grants> grants;  // the node's
     // The identity proved on the stream with which the live session began.
     StreamIdentity identity;
@@ -203,20 +198,8 @@ class PeerCore {
     std::string configured_address;
     std::string learned_address;  // told by the peer; good while its session lives
     std::string dialled_address;  // what the session was last told to dial
-    // The credit of the live session.
-    CreditSender credit_out;
-    CreditReceiver credit_in;
-    // The senders of this node that have room in a mailbox of the peer, in the order in which they got it. They wait
-    // here for room in the session's own queues.
-    std::deque<GrantedSender> session_line;
-    // The bytes that the session keeps for senders that have been told to send.
-    std::map<CreditSender::Waiter, size_t> kept_bytes;
-    MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // when credit_in.TakeDue is to be called
-    MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // when credit_in.Look is to be called
-    bool is_crediting = false;                                       // a CreditWork is among the deliveries
     // For PeerStatus.
     std::map<ErrorKind, int64_t> refused_by_peer;
-    int64_t without_credit = 0;
     int64_t forbidden = 0;
     bool carrying_out = false;  // Apply runs the session's actions
     // For each mailbox name, the type that was last sent to it, because a refused tell comes back without its type.
@@ -248,19 +231,12 @@ class PeerCore {
   struct NamesEntered {
     SessionId session;
   };
-  // Reserves the room that is due in credit_in, and grants it to the peer.
+  // Reserves the room that is due, and grants it to the peer.
   struct CreditWork {
     SessionId session;
   };
-  // Gives reserved room back to its mailbox.
-  struct RoomReturn {
-    RoomRequest room;
-  };
-  // A sender of a peer enters the line of those that wait for room, or leaves it.
-  struct LineChange {
-    enum class Kind : uint8_t { kEnters, kLeaves } kind;
-    RoomWait wait;
-  };
+  using RoomReturn = PeerCredit::RoomReturn;
+  using LineChange = PeerCredit::LineChange;
   struct StreamOver {
     NodeLink::OnOver told;
     absl::Status why;
@@ -329,29 +305,16 @@ class PeerCore {
   static void Carry(const StreamOver& over) { over.told(over.why); }
 
   // peer_core_credit.cc: room in mailboxes.
-  // Returns the error of a send without credit, and asks the peer for credit.
-  absl::Status NoCredit(const MailboxAddress& mailbox, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnCredit(const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Appends to `told` what the peer is to be told.
-  absl::Status OnCreditChange(const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether few enough bytes of credit wait to be sent that changes which are not urgent may be added.
-  bool MayTellMore() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Arranges for what credit_in has to do: as a delivery if it is urgent, else after NodeCoreOptions::credit_delay.
+  PeerCredit::Backlog CreditBacklog() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Has what follows from arrived or released messages and from changes of credit done, at once or later.
   void ScheduleCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellCredit(const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TickCredit(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EndCredit(NodePlace peer_node, uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Does what the peer's credit says is to be done: tells the peer, and appends to the deliveries.
+  void ApplyCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns false if `waiter` neither waits nor has room.
+  bool GiveUp(const PeerCredit::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(const CreditWork& work);
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
-  // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
-  absl::Status OnWantAnswered(const CreditChange& answer, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Tells the senders in session_line to send, in order, while the session has room for their messages.
-  void ServeSessionLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Returns false if `waiter` neither waits nor has room.
-  bool GiveUp(const CreditSender::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status OnPeerWaits(const CreditChange& want, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnPeerGaveUp(const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EnterLines() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(const LineChange& change);
 
   // peer_core_routing.cc: what actors send.

@@ -111,7 +111,7 @@ void PeerCore::OnMessages(std::vector<Message> messages) {
 bool PeerCore::HasCredit(const Message& message) {
   CountForged(message.to);
   const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
-  if (!peer_->credit_in.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
+  if (!peer_->credit.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
     peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
     return false;
   }
@@ -134,7 +134,7 @@ void PeerCore::CountForged(Pid to) {
 }
 
 void PeerCore::RefuseMessage(const RefusedMessage& refused, Admission admission) {
-  peer_->credit_in.OnReleased({refused.to, refused.mailbox}, admission, {.messages = 1, .bytes = refused.bytes});
+  peer_->credit.OnReleased({refused.to, refused.mailbox}, admission, {.messages = 1, .bytes = refused.bytes});
   ScheduleCredit();
   if (!peer_->session.is_live()) return;
   if (refused.ask != 0 && !AwaitsAnswer(refused.from, refused.ask)) return;  // it was given up

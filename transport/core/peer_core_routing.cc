@@ -21,10 +21,10 @@
 #include "understudy/actors/router.h"
 #include "understudy/transport/codec/credit.h"
 #include "understudy/transport/codec/frame_codec.h"
-#include "understudy/transport/core/credit_sender.h"
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/core/outstanding_requests.h"
 #include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/core/peer_credit.h"
 #include "understudy/transport/core/peer_streams.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/session/handshake.h"
@@ -146,12 +146,13 @@ bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, a
         message.to.ToString(), IsUploadAsk(message.ask) ? " takes none" : " gives none"));
     return true;
   }
-  const absl::optional<Admission> admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  const absl::optional<Admission> admission = peer_->credit.Find(mailbox, payload_bytes);
   if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
-    accepted = NoCredit(mailbox, payload_bytes);
+    accepted = peer_->credit.OnFull(mailbox, payload_bytes, CreditBacklog());
+    ApplyCredit();
   } else {
     accepted = Append(message, payload, admission.value_or(Admission::kAllowance));
-    if (accepted.ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+    if (accepted.ok()) peer_->credit.OnSent(mailbox, payload_bytes, *admission);
   }
   if (peer_->session.has_actions()) Apply();
   return true;
@@ -164,26 +165,18 @@ bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payl
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload.size());
   outcome.reset();
-  absl::optional<Admission> admission;
-  if (peer_->session_line.empty() && !peer_->credit_out.IsAwaited(mailbox)) {
-    admission = peer_->credit_out.Find(mailbox, payload_bytes);
-  }
+  const absl::optional<Admission> admission = peer_->credit.FindInTurn(mailbox, payload_bytes);
   if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
     outcome = Append(message, payload, admission.value_or(Admission::kAllowance));
-    if (outcome->ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+    if (outcome->ok()) peer_->credit.OnSent(mailbox, payload_bytes, *admission);
     // The session has no room. The sender waits for that in the same line as senders that wait for room in a mailbox,
     // so it first gets reserved room in the mailbox.
     if (admission.has_value() && IsFull(*outcome)) outcome.reset();
   }
   if (!outcome.has_value()) {
-    absl::optional<CreditChange> want = peer_->credit_out.Wants(mailbox, payload_bytes, {message.from, wait});
-    if (want.has_value()) {
-      TellCredit({*std::move(want)});
-    } else {
-      outcome = MakeError(ErrorKind::kFull,
-                          absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
-                                       peer_->name, " already, or gave up just now"));
-    }
+    const absl::Status waits = peer_->credit.Wait(mailbox, payload_bytes, {message.from, wait});
+    if (!waits.ok()) outcome = waits;
+    ApplyCredit();
   }
   Apply();
   return true;
@@ -193,20 +186,18 @@ bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<a
                           uint64_t wait, absl::Status& accepted) {
   const Changing changing(*this, Change::kCall);
   if (!Reaches(message.to.place())) return false;
-  const CreditSender::Waiter waiter(message.from, wait);
-  if (!peer_->credit_out.HasRoom(waiter)) {
+  const PeerCredit::Waiter waiter(message.from, wait);
+  if (!peer_->credit.HasRoom(waiter)) {
     accepted = MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", peer_->name,
                                                                 " that kept room for the message has ended"));
     return true;
   }
-  const auto kept = peer_->kept_bytes.find(waiter);
   accepted = payload.status();
   if (payload.ok()) {
-    accepted = Append(message, *payload, Admission::kReserved, kept == peer_->kept_bytes.end() ? 0 : kept->second);
+    accepted = Append(message, *payload, Admission::kReserved, peer_->credit.KeptBytes(waiter));
   }
   if (accepted.ok()) {
-    peer_->credit_out.OnSentInRoom(waiter);
-    if (kept != peer_->kept_bytes.end()) peer_->kept_bytes.erase(kept);
+    peer_->credit.OnSentInRoom(waiter);
   } else {
     (void)GiveUp(waiter);
   }

@@ -133,6 +133,8 @@ ActorService::ActorService(const ServiceHost& host, ExportedService exported)
     paths_.push_back(absl::StrCat("/", exported_.service(), "/", rpc.name));
     if (rpc.begin != nullptr) {
       AddUnary(index, rpc);
+    } else if (rpc.takes_stream) {
+      AddUpload(index, rpc);
     } else {
       AddStream(index, rpc);
     }
@@ -159,10 +161,22 @@ void ActorService::AddStream(int index, const ExportedRpc& rpc) {
                                                  nullptr));
   MarkMethodRawCallback(
       index, new Handler([this, &rpc](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-        auto* const call = new StreamCall(host_);  // deletes itself
+        auto* const call = new ClientAsk(host_);  // deletes itself
         call->Begin(exported_, rpc, *context, *request);
         return call;
       }));
+}
+
+// Answers in items or in one: gRPC's server and the protocol make no difference.
+void ActorService::AddUpload(int index, const ExportedRpc& rpc) {
+  using Handler = grpc::internal::CallbackBidiHandler<ReadItem, grpc::ByteBuffer>;
+  AddMethod(
+      new grpc::internal::RpcServiceMethod(paths_.back().c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+  MarkMethodRawCallback(index, new Handler([this, &rpc](grpc::CallbackServerContext* context) {
+                          auto* const call = new ClientUpload(host_, *context);  // deletes itself
+                          call->Begin(exported_, rpc, *context, grpc::ByteBuffer());
+                          return call;
+                        }));
 }
 
 }  // namespace understudy::internal

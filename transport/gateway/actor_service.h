@@ -27,6 +27,7 @@ class ActorService final : public grpc::Service {
 
   void AddUnary(int index, const ExportedRpc& rpc);
   void AddStream(int index, const ExportedRpc& rpc);
+  void AddUpload(int index, const ExportedRpc& rpc);
 
   const ServiceHost& host_;
   const ExportedService exported_;

@@ -29,7 +29,6 @@
 #include "understudy/actors/ask_handle.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/channel.h"
-#include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/message_bytes.h"
@@ -64,31 +63,15 @@ struct ExportedRpc {
   // Parses the request and sends it to the actor. Calls call->End, perhaps before it returns. Returns the handle that
   // cancels the ask, if there is one. On a plain thread.
   using Begin = std::function<AskHandle(ActorSystem& system, ClientRequest request, ClientCall* call)>;
-  // Parses the request likewise, and spawns an actor that reads the stream of the actor for `client`. Calls
+  // Parses the request likewise, unless it is a stream, and spawns a relay, which asks the actor for `client`. Calls
   // client->End, perhaps before it returns, and also when the actor that it returns is ended. Returns null if it
   // spawned none.
   using BeginStream = std::function<Pid(ActorSystem& system, ClientRequest request, ClientStream* client)>;
-  std::string name;          // such as "MakeOffer"
-  Begin begin;               // null if the rpc returns a stream
-  BeginStream begin_stream;  // null if it does not
+  std::string name;           // such as "MakeOffer"
+  Begin begin;                // null if the rpc takes or returns a stream
+  BeginStream begin_stream;   // null if it does not
+  bool takes_stream = false;  // ClientRequest::bytes is then empty
 };
-
-// The code is gRPC's own for a request that cannot be parsed.
-template <WireMessage M>
-absl::StatusOr<M> ParseRequest(absl::string_view bytes) {
-  absl::StatusOr<M> request = M();
-  if (request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return request;
-  return absl::InternalError(
-      absl::StrCat("the request of ", bytes.size(), " bytes is not a valid ", TypeOf<M>().name()));
-}
-
-template <WireMessage M>
-absl::StatusOr<std::string> SerializeReply(absl::StatusOr<M> reply) {
-  if (!reply.ok()) return std::move(reply).status();
-  std::string bytes;
-  if (reply->SerializeToString(&bytes)) return bytes;
-  return absl::InternalError(absl::StrCat("the actor's reply is not a complete ", TypeOf<M>().name()));
-}
 
 template <class R, class Request, class Reply>
 ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Reply>> (R::*channel)() const) {
@@ -106,6 +89,22 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Reply>> (R::*cha
   return {.name = std::string(name), .begin = std::move(begin)};
 }
 
+// Spawns a relay, whose constructor takes `arguments`, a RelayCaller and a StreamEnd.
+template <class Relay, class... Arguments>
+Pid SpawnRelay(ActorSystem& system, ClientRequest& asked, ClientStream* client, Arguments... arguments) {
+  // How the call ends if no relay is made.
+  StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
+  RelayCaller caller{.deadline = system.clock().Now() + asked.timeout,
+                     .table = &system.core().callers(),
+                     .caller = std::move(asked.caller),
+                     .trace = CurrentTrace()};
+  return system.SpawnMade({},
+                          [... arguments = std::move(arguments), caller = std::move(caller),
+                           end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
+                            return std::make_unique<Relay>(std::move(arguments)..., std::move(caller), std::move(end));
+                          });
+}
+
 template <class R, class Request, class Item>
 ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (R::*channel)() const) {
   auto begin = [channel](ActorSystem& system, ClientRequest asked, ClientStream* client) {
@@ -114,18 +113,27 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Call<Request, Stream<Item>>> (
       client->End(std::move(request).status());
       return Pid();
     }
-    // How the call ends if no relay is made.
-    StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
-    const MonotonicTime deadline = system.clock().Now() + asked.timeout;
-    RelayCaller caller{.table = &system.core().callers(), .caller = std::move(asked.caller), .trace = CurrentTrace()};
-    return system.SpawnMade({},
-                            [from = (R(asked.to).*channel)(), request = *std::move(request), deadline,
-                             caller = std::move(caller), end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
-                              return std::make_unique<StreamRelay<Request, Item>>(
-                                  std::move(from), std::move(request), deadline, std::move(caller), std::move(end));
-                            });
+    return SpawnRelay<AskRelay<Request, Item>>(system, asked, client, (R(asked.to).*channel)(), *std::move(request));
   };
   return {.name = std::string(name), .begin_stream = std::move(begin)};
+}
+
+template <class R, class Item, class Answer>
+ExportedRpc UploadRpcOf(absl::string_view name, Channel<Call<Stream<Item>, Answer>> (R::*channel)() const) {
+  auto begin = [channel](ActorSystem& system, ClientRequest asked, ClientStream* client) {
+    return SpawnRelay<UploadRelay<Item, Answer>>(system, asked, client, (R(asked.to).*channel)());
+  };
+  return {.name = std::string(name), .begin_stream = std::move(begin), .takes_stream = true};
+}
+
+template <class R, class Item, class Reply>
+ExportedRpc RpcOf(absl::string_view name, Channel<Call<Stream<Item>, Reply>> (R::*channel)() const) {
+  return UploadRpcOf(name, channel);
+}
+
+template <class R, class Item, class ReplyItem>
+ExportedRpc RpcOf(absl::string_view name, Channel<Call<Stream<Item>, Stream<ReplyItem>>> (R::*channel)() const) {
+  return UploadRpcOf(name, channel);
 }
 
 // A cast: the client is answered when the mailbox has accepted the message. google.protobuf.Empty has no bytes.
@@ -144,12 +152,6 @@ ExportedRpc RpcOf(absl::string_view name, Channel<Message> (R::*channel)() const
   };
   return {.name = std::string(name), .begin = std::move(begin)};
 }
-
-// False for the channel function of an rpc that takes a stream, which a gateway does not serve.
-template <class ChannelOf>
-inline constexpr bool kIsExported = true;
-template <class R, class M>
-inline constexpr bool kIsExported<Channel<M> (R::*)() const> = !MessageTraits<M>::kIsUpload;
 
 }  // namespace internal
 
@@ -195,13 +197,11 @@ class ExportedService {
 };
 
 // Exports the actor with that name, which must have the mailboxes of R's service: a call of an rpc whose mailbox the
-// actor lacks is answered UNIMPLEMENTED, and so is each call of an rpc that takes a stream.
+// actor lacks is answered UNIMPLEMENTED.
 template <class R>
 [[nodiscard]] ExportedService Export(std::string actor) {
   std::vector<internal::ExportedRpc> rpcs;
-  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) {
-    if constexpr (internal::kIsExported<decltype(channel)>) rpcs.push_back(internal::RpcOf<R>(name, channel));
-  });
+  R::ForEachRpc([&rpcs](absl::string_view name, auto channel) { rpcs.push_back(internal::RpcOf<R>(name, channel)); });
   return ExportedService(std::string(R::ActorType::kService), std::move(actor), std::move(rpcs));
 }
 

@@ -120,8 +120,9 @@ absl::Status CheckExport(const ExportedService& exported, bool is_tls) {
 }
 
 absl::Status CheckExports(const GatewayOptions& options) {
-  if (options.exports.empty()) {
-    return absl::InvalidArgumentError("GatewayOptions::exports is empty: expected at least one service");
+  if (options.exports.empty() && options.node == nullptr) {
+    return absl::InvalidArgumentError(
+        "GatewayOptions::exports is empty: expected at least one service, or a node whose health the gateway serves");
   }
   std::set<std::string> services;
   for (const ExportedService& exported : options.exports) {
@@ -219,10 +220,7 @@ class Gateway::Parts {
   absl::Status OpenSockets();
   absl::Status StartServer();
   void StartAcceptors();
-  void Ready() {
-    host_.is_ready.store(true, std::memory_order_relaxed);
-    health_->Ready();
-  }
+  void Follow(NodeState state);
   bool DrainLocked(absl::Duration within) ABSL_EXCLUSIVE_LOCKS_REQUIRED(drain_mu_);
 
   // Constant after Start.
@@ -240,7 +238,7 @@ class Gateway::Parts {
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<internal::Acceptor>> acceptors_;
   // The node's ids, if there is a node.
-  uint64_t ready_step_ = 0;
+  uint64_t state_watch_ = 0;
   uint64_t drain_step_ = 0;
 
   absl::Mutex drain_mu_;  // held during the drain
@@ -251,13 +249,23 @@ absl::Status Gateway::Parts::Start() {
   if (absl::Status valid = CheckOptions(options_); !valid.ok()) return valid;
   if (absl::Status opened = OpenSockets(); !opened.ok()) return opened;
   if (absl::Status started = StartServer(); !started.ok()) return started;
-  if (options_.node == nullptr) Ready();
+  if (options_.node == nullptr) Follow(NodeState::kReady);
   StartAcceptors();
   if (options_.node != nullptr) {
-    ready_step_ = options_.node->WhenReady([this] { Ready(); });
+    state_watch_ = options_.node->WatchState([this](NodeState state) { Follow(state); });
     drain_step_ = options_.node->DrainFirst([this](absl::Duration within) { Drain(within); });
   }
   return absl::OkStatus();
+}
+
+// The state of the node, or what stands for it.
+void Gateway::Parts::Follow(NodeState state) {
+  if (state == NodeState::kReady) {
+    host_.is_ready.store(true, std::memory_order_relaxed);
+    health_->Ready();
+  } else if (state == NodeState::kDraining) {
+    health_->Drain();  // before this gateway drains: others, or steps of the node, may take their time first
+  }
 }
 
 absl::Status Gateway::Parts::OpenSockets() {
@@ -352,20 +360,27 @@ bool Gateway::Parts::Drain(absl::Duration within) {
 
 bool Gateway::Parts::DrainLocked(absl::Duration within) {
   const MonotonicTime began = Clock::Real().Now();
+  const absl::Time end = absl::Now() + within;
   const bool is_idle = budget_.under_way() == 0;
   health_->Drain();
   if (reflection_ != nullptr) reflection_->Drain();
   for (const auto& acceptor : acceptors_) acceptor->Stop();
   connections_->Close();
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + within));
-  return is_idle || Clock::Real().Now() - began < within;
+  // Once gRPC shuts down, it closes a connection when the last call there has ended, with what the client has sent
+  // unread. The kernel then resets the connection and drops answers that it has not sent yet: of a stream, whose client
+  // sends window updates, the last ones. If the call has ended before, gRPC closes the connection only after a ping
+  // behind the answers has come back.
+  budget_.RefuseStreams(within / 2);
+  server_->Shutdown(absl::ToChronoTime(end));
+  const bool is_over = budget_.under_way() == 0;
+  return is_over && (is_idle || Clock::Real().Now() - began < within);
 }
 
 Gateway::Parts::~Parts() {
   for (const internal::ListeningSocket& socket : sockets_) close(socket.descriptor);
   if (server_ == nullptr) return;  // it did not start
   if (options_.node != nullptr) {
-    options_.node->ForgetWhenReady(ready_step_);
+    options_.node->UnwatchState(state_watch_);
     options_.node->ForgetDrainFirst(drain_step_);
   }
   Drain(options_.drain_within);

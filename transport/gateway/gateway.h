@@ -12,7 +12,9 @@
 // with `option (understudy.options.cast)` is answered OK when the mailbox has accepted the message. Each rpc that
 // `returns (stream M)` is a stream of the actor (stream.h): the client gets its items and then the status with which it
 // ends. A client that does not read holds up the actor's StreamWriter, and one that cancels, goes or reaches its
-// deadline cancels the stream.
+// deadline cancels the stream. An rpc that takes a `(stream M)` is an upload (upload.h), and may return a stream too:
+// the actor's Stream gives the client's items, and OK at their end only if the client has said that there are no more.
+// An actor that does not read holds up the client, and its answer ends the call also while the client still sends.
 //
 // Errors: the code of the absl::Status is that of the call's status, and the text its message. An error of the library
 // (error.h) has its kind in the status details (grpc-status-details-bin), as a google.rpc.ErrorInfo with the domain
@@ -20,8 +22,8 @@
 // gRPC's own servers, and does not reach the actor. An unknown service or method is UNIMPLEMENTED.
 // Health: the gateway serves grpc.health.v1.Health, Check and Watch. A service is known there by its own name
 // ("auction.Auction") and by the actor's, and is SERVING while an actor has the name: not while the actor is down and
-// will be restarted. The empty name is the whole gateway. No name is SERVING before the
-// tree has started (GatewayOptions::node) and once the gateway drains.
+// will be restarted. The empty name is the node as a whole, whichever actors are down. No name is SERVING before the
+// tree has started (GatewayOptions::node) and once the node or the gateway drains.
 // Bounds: those of GatewayOptions. Beyond the bounds of calls and bytes a call is answered RESOURCE_EXHAUSTED; beyond
 // calls_per_connection_max it waits at the client; a connection beyond connections_max is closed. A call that waits
 // for its answer, and a stream, counts as an actor of the system (ActorSystem::Ask).
@@ -61,7 +63,8 @@ struct GatewayOptions {
   std::vector<std::string> listen = {"127.0.0.1:0"};
   // As a node's (credentials.h). With TLS every client has to have a certificate.
   Credentials credentials;
-  // The actors that clients may call: each service at most once.
+  // The actors that clients may call: each service at most once. With `node` there may be none: then clients see the
+  // node's health.
   std::vector<ExportedService> exports;
   // The system's node, if it has one. Until that is ready (Node::Ready, which RunTree calls when the tree has started)
   // calls are answered UNAVAILABLE, and health says NOT_SERVING. The node's Drain, and so its RunTree on SIGTERM,
@@ -70,28 +73,29 @@ struct GatewayOptions {
   // Reflection (grpc.reflection.v1 and v1alpha, as grpcurl uses it) tells the exported services and the .proto files
   // that they need. With TLS every client whose certificate the CA has signed is told all of them.
   ServeReflection reflection = ServeReflection::kOnLoopback;
-  // The timeout of a unary call whose client has set no deadline. A stream without a deadline has no timeout.
+  // The timeout of a unary call whose client has set no deadline. A call that takes or returns a stream has none then.
   absl::Duration default_timeout = absl::Seconds(30);
   // The time that calls under way have when the gateway is destroyed.
   absl::Duration drain_within = absl::Seconds(5);
   // Calls of all clients that are under way at once.
   int calls_max = 10'000;
-  // Those of them that return a stream. A client may keep a stream for as long as it likes.
+  // Those of them that take or return a stream. A client may keep a stream for as long as it likes.
   int streams_max = 1'000;
   // Calls under way on one connection; further ones wait at the client.
   int calls_per_connection_max = 100;
   // Connections of all clients. Those without a call yet are also bounded in their number, their rate and their time
   // (connection_gate.h).
   int connections_max = 1024;
-  // The bytes of one request.
+  // The bytes of one request, or of one item of a stream of requests. A larger one ends its call.
   size_t request_bytes_max = size_t{4} << 20;
-  // The bytes of all requests whose calls are under way.
+  // The bytes of all requests whose calls are under way. Of a stream of requests an item counts until the item after it
+  // was written to the actor, and one that goes beyond the bound ends its call.
   size_t requests_bytes_max = size_t{64} << 20;
 };
 
 struct GatewayCounters {
   int64_t calls = 0;    // calls of exported services that were admitted
-  int64_t refused = 0;  // calls beyond calls_max, streams_max or requests_bytes_max
+  int64_t refused = 0;  // calls beyond calls_max, streams_max or requests_bytes_max, and streams during a drain
   // Gauges.
   int64_t under_way = 0;  // streams among them
   int64_t streams = 0;
@@ -101,10 +105,10 @@ struct GatewayCounters {
 
 class Gateway {
  public:
-  // Starts a gateway for `system`. InvalidArgument: nothing is exported, a service is exported twice, an actor's name
-  // or a number is invalid, an address is malformed or of a Unix socket, or a TLS file is unusable. FailedPrecondition:
-  // an address needs TLS, or ForClients does. AlreadyExists, Unavailable: the gateway cannot listen on an address. The
-  // actors need not have started.
+  // Starts a gateway for `system`. InvalidArgument: there are neither exports nor a node, a service is exported twice,
+  // an actor's name or a number is invalid, an address is malformed or of a Unix socket, or a TLS file is unusable.
+  // FailedPrecondition: an address needs TLS, or ForClients does. AlreadyExists, Unavailable: the gateway cannot listen
+  // on an address. The actors need not have started.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Gateway>> Start(ActorSystem& system, GatewayOptions options);
 
   // Drains with GatewayOptions::drain_within, unless the gateway is drained already.
@@ -117,9 +121,11 @@ class Gateway {
   GatewayCounters counters() const;
 
   // Ends the gateway, in this order:
-  //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end.
-  //  2. No connection and no call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
-  //  3. The calls under way, streams among them, end. Those that are left after `within` are cancelled.
+  //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end. No connection and no
+  //     stream is accepted any more.
+  //  2. The streams under way end, in half of the time at most, while unary calls are served.
+  //  3. No call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
+  //  4. The calls under way, streams among them, end. Those that are left after `within` are cancelled.
   // Returns true if none had to be cancelled. The first call drains; others, at the same time or later, wait for it and
   // return the same. Drain the gateway before the system's Shutdown, so that calls under way find their actors.
   bool Drain(absl::Duration within);

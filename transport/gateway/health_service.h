@@ -1,8 +1,9 @@
 // HealthService: grpc.health.v1.Health for the names that a gateway exports.
 //
-// Until the gateway is ready no name is SERVING. Then a name is SERVING while an actor has it, as the system's registry
-// knows: an actor's end, also one after which its supervisor will start it again, makes the name NOT_SERVING before
-// anybody else hears of it.
+// Until the gateway is ready no name is SERVING, nor once it or its node drains. Between, a name is SERVING while an
+// actor has it, as the system's registry knows: an actor's end, also one after which its supervisor will start it
+// again, makes the name NOT_SERVING before anybody else hears of it. The empty name, for the node as a whole, is
+// SERVING all that time.
 //
 // gRPC's own service (EnableDefaultHealthCheckService) does not end calls of Watch when it shuts down, so a drain would
 // wait for its whole time while anybody watches; nor does it bound those calls or tell of a connection's first call.

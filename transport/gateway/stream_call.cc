@@ -2,9 +2,11 @@
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/channel.h"
@@ -28,15 +31,20 @@
 
 namespace understudy::internal {
 
-void StreamCall::Begin(const ExportedService& exported, const ExportedRpc& rpc,
-                       const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request) {
+template <class Reactor>
+void StreamCall<Reactor>::Begin(const ExportedService& exported, const ExportedRpc& rpc,
+                                const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request) {
   host_.on_call(context.peer());
+  const size_t bytes = request.Length();
   absl::Status allowed = CheckCall(host_, exported, context);
-  if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, request.Length());
+  if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, bytes);
   absl::StatusOr<std::shared_ptr<const Caller>> caller = nullptr;
   if (allowed.ok()) {
     is_admitted_ = true;
-    request_bytes_ = request.Length();
+    {
+      absl::MutexLock lock(&mu_);
+      counted_bytes_ = bytes;
+    }
     caller = CallerOf(host_, exported, context);
     allowed = caller.status();
   }
@@ -51,9 +59,10 @@ void StreamCall::Begin(const ExportedService& exported, const ExportedRpc& rpc,
   Release();
 }
 
-void StreamCall::StartRelay(const ExportedService& exported, const ExportedRpc& rpc, ClientRequest client,
-                            const grpc::ByteBuffer& request) {
-  const absl::StatusOr<grpc::Slice> bytes = BytesOf(request);
+template <class Reactor>
+void StreamCall<Reactor>::StartRelay(const ExportedService& exported, const ExportedRpc& rpc, ClientRequest client,
+                                     const grpc::ByteBuffer& request) {
+  const absl::StatusOr<grpc::Slice> bytes = rpc.takes_stream ? grpc::Slice() : BytesOf(request);
   if (!bytes.ok()) return End(bytes.status());
   ActorSystem& system = *host_.system;
   client.to = Resolve(exported.actor(), CoreOf(system));
@@ -64,56 +73,111 @@ void StreamCall::StartRelay(const ExportedService& exported, const ExportedRpc& 
   if (is_cancelled_) CancelLocked();
 }
 
-void StreamCall::CancelLocked() {
+template <class Reactor>
+void StreamCall<Reactor>::CancelLocked() {
   is_cancelled_ = true;
   if (!relay_.is_null()) host_.system->Exit(relay_, ExitReason::Shutdown());
 }
 
-void StreamCall::Write(std::string item, const Channel<Written>& written) {
+template <class Reactor>
+void StreamCall<Reactor>::Write(std::string answer, const Channel<Written>& written) {
   absl::MutexLock lock(&mu_);
-  item_ = ToBuffer(std::move(item));
+  answer_ = ToBuffer(std::move(answer));
   written_ = written;
   is_writing_ = true;
-  StartWrite(&item_);
+  this->StartWrite(&answer_);
 }
 
-void StreamCall::End(absl::Status status) {
+template <class Reactor>
+void StreamCall<Reactor>::End(absl::Status status) {
   if (trace_ != nullptr) trace_->End(status.code());
   {
     absl::MutexLock lock(&mu_);
     end_ = std::move(status);
-    if (!is_writing_) Finish(ToGrpc(*end_));
+    if (!is_writing_) this->Finish(ToGrpc(*end_));
   }
   Release();
 }
 
-void StreamCall::OnWriteDone(bool ok) {
+template <class Reactor>
+void StreamCall<Reactor>::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mu_);
   is_writing_ = false;
-  item_.Clear();
+  answer_.Clear();
   if (end_.has_value()) {
-    Finish(ToGrpc(*end_));
+    this->Finish(ToGrpc(*end_));
   } else if (!ok) {
     CancelLocked();
   } else if (!is_cancelled_) {
-    // The mailbox has room, because one item at a time is written. It is refused if the relay has just been ended.
+    // The mailbox has room, because one answer at a time is written. It is refused if the relay has just been ended.
     (void)written_.Send(Written());
   }
 }
 
-void StreamCall::OnCancel() {
+template <class Reactor>
+void StreamCall<Reactor>::OnCancel() {
   absl::MutexLock lock(&mu_);
   CancelLocked();
 }
 
-void StreamCall::OnDone() {
-  if (is_admitted_) host_.budget->Release(CallKind::kStream, request_bytes_);
+template <class Reactor>
+void StreamCall<Reactor>::OnDone() {
+  if (is_admitted_) {
+    absl::MutexLock lock(&mu_);
+    host_.budget->Release(CallKind::kStream, counted_bytes_);
+  }
   Release();
 }
 
-void StreamCall::Release() {
+template <class Reactor>
+void StreamCall<Reactor>::Release() {
   // acq_rel: what each of the three did is visible to the one that deletes the object.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+template class StreamCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>;
+template class StreamCall<grpc::ServerBidiReactor<ReadItem, grpc::ByteBuffer>>;
+
+void ClientUpload::Read(const Channel<Received>& received) {
+  absl::MutexLock lock(&mu_);
+  if (IsOverLocked()) return;
+  host_.budget->ReleaseBytes(earlier_bytes_);
+  counted_bytes_ -= earlier_bytes_;
+  earlier_bytes_ = std::exchange(item_bytes_, 0);
+  received_ = received;
+  StartRead(&item_);
+}
+
+void ClientUpload::OnReadDone(bool ok) {
+  if (!ok) return OnEnd();
+  absl::StatusOr<std::string> item = TakeItem();
+  absl::MutexLock lock(&mu_);
+  // As in OnWriteDone.
+  if (!IsOverLocked()) (void)received_.Send(Received{.item = std::move(item)});
+}
+
+void ClientUpload::OnEnd() {
+  absl::MutexLock lock(&mu_);
+  if (IsOverLocked()) return;
+  if (item_.has_failed || context_.IsCancelled()) {
+    CancelLocked();
+  } else {
+    (void)received_.Send(Received{.item = absl::nullopt});
+  }
+}
+
+absl::StatusOr<std::string> ClientUpload::TakeItem() {
+  const size_t size = item_.bytes.Length();
+  if (absl::Status counted = host_.budget->AddBytes(size); !counted.ok()) return counted;
+  {
+    absl::MutexLock lock(&mu_);
+    item_bytes_ = size;
+    counted_bytes_ += size;
+  }
+  const absl::StatusOr<grpc::Slice> bytes = BytesOf(item_.bytes);
+  item_.bytes.Clear();
+  if (!bytes.ok()) return bytes.status();
+  return std::string(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
 }
 
 }  // namespace understudy::internal

@@ -1,4 +1,4 @@
-// Conversion of Credentials to gRPC's credentials. Only the sources of :grpc include this.
+// Conversion of Credentials to gRPC's credentials.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_GRPC_CREDENTIALS_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_GRPC_CREDENTIALS_H_
 

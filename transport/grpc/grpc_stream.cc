@@ -19,8 +19,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
@@ -99,13 +97,6 @@ std::unique_ptr<FrameStream> Started(std::shared_ptr<grpc::Channel> channel, Fra
   return call->NewHandle();
 }
 
-// The target in gRPC's form. IP addresses are marked as such, so that gRPC resolves only names.
-std::string Target(const NodeAddress& address) {
-  if (absl::StrContains(address.host, ':')) return absl::StrCat("ipv6:", address.ToString());
-  const bool literal = address.host.find_first_not_of("0123456789.") == std::string::npos;
-  return absl::StrCat(literal ? "ipv4:" : "dns:///", address.ToString());
-}
-
 class StreamOfProcess final : public FrameStream {
  public:
   StreamOfProcess(std::unique_ptr<FrameStream> stream, std::shared_ptr<const internal::PeerProcess> process)
@@ -145,7 +136,7 @@ class GrpcDialer final : public Dialer {
     // The name that TLS asks the server for (SNI). With the address in its place, the server's gRPC would log an error
     // for each connection, because no certificate has that name.
     if (certificates_.has_value()) arguments.SetSslTargetNameOverride(std::string(node));
-    return Started(grpc::CreateCustomChannel(Target(*parsed), credentials, arguments), events);
+    return Started(grpc::CreateCustomChannel(parsed->ToGrpcTarget(), credentials, arguments), events);
   }
 
   StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override {

@@ -87,7 +87,7 @@ absl::Status Health::Live() {
 absl::Status Health::Ready() const {
   const NodeState state = node_ == nullptr ? NodeState::kReady : node_->state();
   // relaxed: a stop that has just begun may be seen at the next call.
-  if (state == NodeState::kDraining || system_.core().is_stopping.load(std::memory_order_relaxed)) {
+  if (state == NodeState::kDraining || system_.core().population().is_stopping.load(std::memory_order_relaxed)) {
     return absl::UnavailableError(absl::StrCat(system_.name(), " drains"));
   }
   if (state == NodeState::kStarting) {

@@ -95,6 +95,7 @@ void SystemMetrics::Write(Exposition& out, bool is_ready) {
   WriteLog(out);
   WriteScheduler(out);
   WriteHandlerTimes(out);
+  if (system_.has_traces()) WriteTraces(out);
   if (node_ == nullptr) return;
   WriteNode(out);
   WritePeers(out);
@@ -215,6 +216,17 @@ void SystemMetrics::WriteHandlerTimes(Exposition& out) {
     out.Histogram(bounds, {sketch.buckets.begin(), sketch.buckets.end()}, absl::ToDoubleSeconds(sketch.sum),
                   {{"class", labels.first}, {"mailbox", labels.second}});
   }
+}
+
+void SystemMetrics::WriteTraces(Exposition& out) {
+  const SpanCounts spans = system_.span_counts();
+  One(out, "understudy_spans_exported_total", kCounter, "Spans of traces that a collector took.", spans.exported);
+  out.Begin("understudy_spans_dropped_total", kCounter,
+            "Spans of traces that were lost on their way to the collector.");
+  out.Sample(spans.dropped_full, {{"cause", "queue_full"}});
+  out.Sample(spans.dropped_sent, {{"cause", "not_taken"}});
+  One(out, "understudy_foreign_traces_refused_total", kCounter,
+      "Messages of peers and gRPC clients whose sampled flag did not count.", system_.foreign_traces_refused());
 }
 
 void SystemMetrics::WriteNode(Exposition& out) {

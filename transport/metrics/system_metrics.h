@@ -37,6 +37,7 @@ class SystemMetrics {
   void WriteSupervision(Exposition& out);
   void WriteScheduler(Exposition& out);
   void WriteHandlerTimes(Exposition& out);
+  void WriteTraces(Exposition& out);
   void WriteNode(Exposition& out);
   void WritePeers(Exposition& out);
   // The reading of a counter, kept from falling. `key` and `label` name its time series.

@@ -86,6 +86,11 @@ proto::TraceEntry ToEntry(const TracedMessage& message) {
   return entry;
 }
 
+// The end of a feed: without an error, or not yet.
+absl::optional<absl::Status> EndIf(bool is_over) {
+  return is_over ? absl::make_optional(absl::OkStatus()) : absl::nullopt;
+}
+
 template <class M>
 absl::StatusOr<std::string> Bytes(absl::StatusOr<M> answer) {
   if (!answer.ok()) return answer.status();
@@ -110,7 +115,7 @@ OpsFeed FeedOf(const KeptEntries<Entry>& kept, bool kept_only) {
             last = entry->number();
             return entry->SerializeAsString();
           },
-          .ends = [kept_only] { return kept_only; }};
+          .ends = [kept_only] { return EndIf(kept_only); }};
 }
 
 OpsFeed FeedOf(std::unique_ptr<MessageTrace> trace) {
@@ -120,7 +125,21 @@ OpsFeed FeedOf(std::unique_ptr<MessageTrace> trace) {
             return message.has_value() ? absl::make_optional(ToEntry(*message).SerializeAsString()) : absl::nullopt;
           },
           // A message may be noted between a look for one and this one, and comes with the next.
-          .ends = [shared, was_over = false]() mutable { return std::exchange(was_over, shared->IsOver()); }};
+          .ends = [shared, was_over = false]() mutable { return EndIf(std::exchange(was_over, shared->IsOver())); }};
+}
+
+// The outcome of an action, which may come later.
+OpsFeed FeedOf(internal::OpsActions::Outcome outcome) {
+  const auto known = std::make_shared<absl::optional<absl::StatusOr<proto::ActReply>>>();
+  return {.next = [known, outcome = std::move(outcome)]() -> absl::optional<std::string> {
+            if (known->has_value()) return absl::nullopt;
+            *known = outcome();
+            if (!known->has_value() || !(*known)->ok()) return absl::nullopt;
+            return (**known)->SerializeAsString();
+          },
+          .ends = [known]() -> absl::optional<absl::Status> {
+            return known->has_value() ? absl::make_optional((*known)->status()) : absl::nullopt;
+          }};
 }
 
 // `feed`, which ends when its reader may not have it any more: grants change while it is read.
@@ -128,7 +147,7 @@ OpsFeed While(std::function<bool()> may_read, OpsFeed feed) {
   return {.next = [may_read, next = std::move(feed.next)]() -> absl::optional<std::string> {
             return may_read() ? next() : absl::nullopt;
           },
-          .ends = [may_read, ends = std::move(feed.ends)] { return !may_read() || ends(); }};
+          .ends = [may_read, ends = std::move(feed.ends)] { return may_read() ? ends() : EndIf(true); }};
 }
 
 // Whether the service may listen there.
@@ -182,13 +201,24 @@ class Ops::Parts {
  private:
   OpsCaller CallerOf(const StreamIdentity& identity) const { return internal::CallerOf(identity, node_, allowed_); }
 
+  // PermissionDenied unless the caller may read. The log has a line for each refusal, within its limit by site: unlike
+  // an action, a read that is asked for again and again has changed nothing.
+  absl::Status CheckMayRead(const OpsCaller& caller, const char* method) {
+    absl::Status may = caller.CheckMayRead();
+    if (!may.ok()) {
+      system_.log().Write(LogSeverity::kWarning, absl::StrCat("ops: ", caller.name, " asks to read (", method,
+                                                              "): refused, ", caller.where, " does not allow it"));
+    }
+    return may;
+  }
+
   // A method that parses a Request, and serializes what `read` returns: a message or a StatusOr of one.
   template <class Request, class F>
   void AddRead(OpsMethods& methods, const char* name, F read) {
-    methods.unary[PathOf(name)] = [this, read](const StreamIdentity& identity,
-                                               const std::string& bytes) -> absl::StatusOr<std::string> {
+    methods.unary[PathOf(name)] = [this, name, read](const StreamIdentity& identity,
+                                                     const std::string& bytes) -> absl::StatusOr<std::string> {
       const OpsCaller caller = CallerOf(identity);
-      if (absl::Status may = caller.CheckMayRead(); !may.ok()) return may;
+      if (absl::Status may = CheckMayRead(caller, name); !may.ok()) return may;
       const absl::StatusOr<Request> request = Parse<Request>(bytes);
       if (!request.ok()) return request.status();
       const auto answer = read(*request, caller);
@@ -201,9 +231,9 @@ class Ops::Parts {
   }
   template <class Entry>
   void AddStream(OpsMethods& methods, const char* name, const KeptEntries<Entry>& kept) {
-    methods.streams[PathOf(name)] = [this, &kept](const StreamIdentity& identity,
-                                                  const std::string& bytes) -> absl::StatusOr<OpsFeed> {
-      if (absl::Status may = CallerOf(identity).CheckMayRead(); !may.ok()) return may;
+    methods.feeds[PathOf(name)] = [this, name, &kept](const StreamIdentity& identity,
+                                                      const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+      if (absl::Status may = CheckMayRead(CallerOf(identity), name); !may.ok()) return may;
       const absl::StatusOr<proto::FollowRequest> request = Parse<proto::FollowRequest>(bytes);
       if (!request.ok()) return request.status();
       return While([this, identity] { return CallerOf(identity).May(OpsAction::kRead); },
@@ -236,23 +266,24 @@ class Ops::Parts {
     });
     AddRead<proto::ListWorkersRequest>(methods, "ListWorkers",
                                        [this](const auto&, const auto&) { return internal::ReadWorkers(system_); });
-    AddRead<proto::GetTreeRequest>(methods, "GetTree", [this](const auto&, const auto&) {
-      return internal::ReadTree(system_, limits::kTreeAnswersWithin);
-    });
+    AddRead<proto::GetTreeRequest>(
+        methods, "GetTree", [this](const auto& request, const auto&) { return internal::ReadTree(system_, request); });
   }
   OpsMethods Methods() {
     OpsMethods methods;
     AddReads(methods);
     AddStream(methods, "FollowDeadLetters", dead_letters_);
     AddStream(methods, "FollowEvents", events_);
-    methods.unary[PathOf("Act")] = [this](const StreamIdentity& identity,
-                                          const std::string& bytes) -> absl::StatusOr<std::string> {
+    methods.feeds[PathOf("Act")] = [this](const StreamIdentity& identity,
+                                          const std::string& bytes) -> absl::StatusOr<OpsFeed> {
       const absl::StatusOr<proto::ActRequest> request = Parse<proto::ActRequest>(bytes);
       if (!request.ok()) return request.status();
-      return Bytes(actions_.Act(CallerOf(identity), *request));
+      absl::StatusOr<internal::OpsActions::Outcome> outcome = actions_.Act(CallerOf(identity), *request);
+      if (!outcome.ok()) return outcome.status();
+      return FeedOf(*std::move(outcome));
     };
-    methods.streams[PathOf("TraceMessages")] = [this](const StreamIdentity& identity,
-                                                      const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+    methods.feeds[PathOf("TraceMessages")] = [this](const StreamIdentity& identity,
+                                                    const std::string& bytes) -> absl::StatusOr<OpsFeed> {
       const absl::StatusOr<proto::TraceRequest> request = Parse<proto::TraceRequest>(bytes);
       if (!request.ok()) return request.status();
       absl::StatusOr<std::unique_ptr<MessageTrace>> trace = actions_.Trace(CallerOf(identity), *request);

@@ -97,22 +97,44 @@ std::string TextOf(const proto::ActRequest& request) {
 // The text of an error, which may quote the bytes of a child's id.
 std::string WhyNot(const absl::Status& status) { return PrintableText(status.message(), Backslashes::kKeep); }
 
-// Shared with the callback of an ask, which may come after RestartChild has returned.
-class FirstAnswer {
+// What is known of a restart: the supervisor's answers. Shared by the callbacks of the asks and the outcome that the
+// caller waits for, either of which may be there for longer.
+class RestartAnswers {
  public:
-  void Set(absl::Status answer) {
+  void SetEnded(absl::Status ended) {
     absl::MutexLock lock(&mu_);
-    answer_ = std::move(answer);
+    ended_ = std::move(ended);
   }
-  absl::optional<absl::Status> Get() const {
+  void SetStarted(absl::StatusOr<ChildStarted> started) {
     absl::MutexLock lock(&mu_);
-    return answer_;
+    started_ = std::move(started);
+  }
+  // To TerminateChild.
+  absl::optional<absl::Status> ended() const {
+    absl::MutexLock lock(&mu_);
+    return ended_;
+  }
+  // To RestartChild, which is asked if the child has ended.
+  absl::optional<absl::StatusOr<ChildStarted>> started() const {
+    absl::MutexLock lock(&mu_);
+    return started_;
+  }
+  bool AreComplete() const {
+    absl::MutexLock lock(&mu_);
+    return started_.has_value() || (ended_.has_value() && !ended_->ok());
   }
 
  private:
   mutable absl::Mutex mu_;
-  absl::optional<absl::Status> answer_ ABSL_GUARDED_BY(mu_);
+  absl::optional<absl::Status> ended_ ABSL_GUARDED_BY(mu_);
+  absl::optional<absl::StatusOr<ChildStarted>> started_ ABSL_GUARDED_BY(mu_);
 };
+
+// "runs as <house.9.4>", for the log and for the caller.
+std::string OutcomeText(const absl::StatusOr<ChildStarted>& started) {
+  if (!started.ok()) return absl::StrCat("was not started again: ", WhyNot(started.status()));
+  return started->pid.is_null() ? "declined to start again" : absl::StrCat("runs as ", internal::TextOf(started->pid));
+}
 
 }  // namespace
 
@@ -140,7 +162,7 @@ absl::Status OpsActions::Failed(const std::string& asked, const absl::Status& wh
   return absl::Status(why.code(), text);
 }
 
-absl::StatusOr<proto::ActReply> OpsActions::Act(const OpsCaller& caller, const proto::ActRequest& request) {
+absl::StatusOr<OpsActions::Outcome> OpsActions::Act(const OpsCaller& caller, const proto::ActRequest& request) {
   const absl::optional<OpsAction> action = ActionOf(request.action());
   if (!action.has_value()) {
     return absl::InvalidArgumentError(
@@ -149,11 +171,19 @@ absl::StatusOr<proto::ActReply> OpsActions::Act(const OpsCaller& caller, const p
   }
   const std::string asked = TextOf(request);
   if (absl::Status allowed = Audit(caller, asked, {*action}); !allowed.ok()) return allowed;
-  absl::StatusOr<std::string> done = Carry(request, asked);
-  if (!done.ok()) return Failed(asked, done.status());
-  proto::ActReply reply;
-  reply.set_done(*std::move(done));
-  return reply;
+  absl::StatusOr<Done> begun = Carry(request, asked);
+  if (!begun.ok()) return Failed(asked, begun.status());
+  return Outcome([this, asked, known = *std::move(begun)]() -> absl::optional<absl::StatusOr<proto::ActReply>> {
+    absl::optional<absl::StatusOr<std::string>> done = known();
+    if (!done.has_value()) return absl::nullopt;
+    if (absl::IsUnknown(done->status())) {  // the log will say
+      return absl::Status(done->status().code(), WhyNot(done->status()));
+    }
+    if (!done->ok()) return Failed(asked, done->status());
+    proto::ActReply reply;
+    reply.set_done(**std::move(done));
+    return reply;
+  });
 }
 
 absl::StatusOr<std::unique_ptr<MessageTrace>> OpsActions::Trace(const OpsCaller& caller,
@@ -176,16 +206,21 @@ absl::StatusOr<std::unique_ptr<MessageTrace>> OpsActions::Trace(const OpsCaller&
   return trace;
 }
 
-absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, const std::string& asked) {
+absl::StatusOr<OpsActions::Done> OpsActions::Carry(const proto::ActRequest& request, const std::string& asked) {
+  const auto at_once = [](std::string text) { return Done([text = std::move(text)] { return text; }); };
   if (request.action() == proto::DRAIN) {
     if (node_ == nullptr) return absl::FailedPreconditionError("there is no node to drain: OpsOptions::node is null");
     node_->RequestStop();
-    return std::string("the node drains");
+    return at_once("the node drains");
   }
-  if (request.action() == proto::LOG_LEVEL) return SetLogLevel(request.log_level());
+  if (request.action() == proto::LOG_LEVEL) {
+    absl::StatusOr<std::string> done = SetLogLevel(request.log_level());
+    if (!done.ok()) return done.status();
+    return at_once(*std::move(done));
+  }
   const absl::StatusOr<Pid> actor = FindActor(system_, request.actor());
   if (!actor.ok()) return actor.status();
-  if (!InspectActor(system_, *actor).has_value()) {
+  if (!HasActor(system_, *actor)) {
     return absl::NotFoundError(absl::StrCat(TextOf(*actor), " has ended"));
   }
   switch (request.action()) {
@@ -210,12 +245,9 @@ absl::StatusOr<std::string> OpsActions::Carry(const proto::ActRequest& request, 
       break;
     default:
       if (request.child().empty()) return absl::InvalidArgumentError("no child is named: expected the id of a child");
-      if (absl::Status refused = RestartChild(*actor, TextFromPrintable(request.child())); !refused.ok()) {
-        return refused;
-      }
-      break;
+      return RestartChild(*actor, TextFromPrintable(request.child()));
   }
-  return absl::StrCat("told ", TextOf(*actor), ": ", asked);
+  return at_once(absl::StrCat("told ", TextOf(*actor), ": ", asked));
 }
 
 absl::StatusOr<std::string> OpsActions::SetLogLevel(const std::string& level) {
@@ -228,29 +260,43 @@ absl::StatusOr<std::string> OpsActions::SetLogLevel(const std::string& level) {
   return absl::StrCat("the log has lines of severity ", level, " and above");
 }
 
-absl::Status OpsActions::RestartChild(Pid supervisor, const std::string& child) {
+OpsActions::Done OpsActions::RestartChild(Pid supervisor, const std::string& child) {
   const SupervisorRef ref(supervisor);
-  auto first = std::make_shared<FirstAnswer>();
-  const auto on_started = [&system = system_, child](absl::StatusOr<ChildStarted> started) {
-    const std::string outcome = started.ok() ? absl::StrCat(" runs as ", TextOf(started->pid))
-                                             : absl::StrCat(" was not started again: ", WhyNot(started.status()));
-    system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: child '", ShownText(child), "'", outcome));
+  const std::string shown = absl::StrCat("child '", ShownText(child), "' ");
+  auto answers = std::make_shared<RestartAnswers>();
+  const auto on_started = [&system = system_, shown, answers](absl::StatusOr<ChildStarted> started) {
+    system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: ", shown, OutcomeText(started)));
+    answers->SetStarted(std::move(started));
   };
   system_.Ask(ref.terminate_child(), understudy::TerminateChild{.id = child}, limits::kOpsRestartWithin,
-              [&system = system_, ref, child, first, on_started](absl::StatusOr<ChildDone> ended) {
+              [&system = system_, ref, child, shown, answers, on_started](absl::StatusOr<ChildDone> ended) {
                 if (ended.ok()) {
                   system.Ask(ref.restart_child(), understudy::RestartChild{.id = child}, limits::kOpsRestartWithin,
                              on_started);
                 } else {
-                  system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: child '", ShownText(child),
-                                                                         "' was not ended: ", WhyNot(ended.status())));
+                  system.log().Write(LogSeverity::kWarning,
+                                     absl::StrCat("ops: ", shown, "was not ended: ", WhyNot(ended.status())));
                 }
-                first->Set(ended.status());
-                system.executor().Notify();
+                answers->SetEnded(ended.status());
               });
-  (void)system_.executor().BlockUntil([&] { return first->Get().has_value(); },
-                                      system_.clock().Now() + limits::kTreeAnswersWithin);
-  return first->Get().value_or(absl::OkStatus());
+  const MonotonicTime until = system_.clock().Now() + limits::kOpsOutcomeWithin;
+  return [&clock = system_.clock(), until, shown, answers]() -> absl::optional<absl::StatusOr<std::string>> {
+    if (!answers->AreComplete() && clock.Now() < until) return absl::nullopt;
+    const absl::optional<absl::Status> ended = answers->ended();
+    if (!ended.has_value()) {
+      return absl::UnknownError(
+          absl::StrCat("it is not known yet whether ", shown, "is restarted: its supervisor has not ended it within ",
+                       absl::FormatDuration(limits::kOpsOutcomeWithin), "; the node's log will say"));
+    }
+    if (!ended->ok()) return *ended;
+    const absl::optional<absl::StatusOr<ChildStarted>> started = answers->started();
+    if (!started.has_value()) {
+      return absl::StrCat(shown, "has ended and is being started; the node's log will say how it went");
+    }
+    const std::string outcome = absl::StrCat(shown, OutcomeText(*started));
+    if (!started->ok()) return absl::Status(started->status().code(), outcome);
+    return outcome;
+  };
 }
 
 void OpsActions::Describe(const OpsCaller& caller, proto::NodeDetails& out) {

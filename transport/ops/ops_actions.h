@@ -4,6 +4,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_ACTIONS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_ACTIONS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/message_trace.h"
 #include "understudy/proto/ops.pb.h"
@@ -25,10 +27,14 @@ class OpsActions {
   // `system`, and `node` if it is not null, must outlive this object.
   OpsActions(ActorSystem& system, Node* node) : system_(system), node_(node) {}
 
-  // Does what `request` says, and does not wait for its effect, except for half a second for a refusal by a supervisor.
-  // PermissionDenied: the action is not allowed. Otherwise the errors of FindActor, and of the supervisor;
-  // FailedPrecondition: there is no node to drain; InvalidArgument: no action is named.
-  absl::StatusOr<proto::ActReply> Act(const OpsCaller& caller, const proto::ActRequest& request);
+  // What became of an action; nullopt: it is not known yet. Call it until it answers, before this object is destroyed.
+  // Of a restart something is known within limits::kOpsOutcomeWithin, of any other action at once.
+  using Outcome = std::function<absl::optional<absl::StatusOr<proto::ActReply>>()>;
+  // Does what `request` says, and waits for nothing. PermissionDenied: the action is not allowed. InvalidArgument: no
+  // action is named. Errors of the outcome: those of FindActor, of the supervisor, and of the start of a child that was
+  // to be started again; Unknown: a restart's supervisor has not ended the child in time; FailedPrecondition: there is
+  // no node to drain.
+  absl::StatusOr<Outcome> Act(const OpsCaller& caller, const proto::ActRequest& request);
   // Begins the trace that `request` asks for, as Act does. Errors: PermissionDenied, those of FindActor and of
   // MessageTrace::Start.
   absl::StatusOr<std::unique_ptr<MessageTrace>> Trace(const OpsCaller& caller, const proto::TraceRequest& request);
@@ -40,11 +46,13 @@ class OpsActions {
   absl::Status Audit(const OpsCaller& caller, const std::string& asked, const std::vector<OpsAction>& actions);
   // The same after a failure, which is returned with a printable text.
   absl::Status Failed(const std::string& asked, const absl::Status& why);
-  absl::StatusOr<std::string> Carry(const proto::ActRequest& request, const std::string& asked);
+  // What is known so far of the action: the text of ActReply::done.
+  using Done = std::function<absl::optional<absl::StatusOr<std::string>>()>;
+  absl::StatusOr<Done> Carry(const proto::ActRequest& request, const std::string& asked);
   // Writes a line of which each counts.
   void WriteAudit(absl::string_view line);
   absl::StatusOr<std::string> SetLogLevel(const std::string& level);
-  absl::Status RestartChild(Pid supervisor, const std::string& child);
+  Done RestartChild(Pid supervisor, const std::string& child);
 
   ActorSystem& system_;
   Node* const node_;

@@ -25,10 +25,10 @@ inline constexpr absl::Duration kOpsKeepaliveEvery = absl::Minutes(1);
 inline constexpr int kOpsCallsPerConnectionMax = 8;
 // A request has one name at most.
 inline constexpr int kOpsRequestBytesMax = 4096;
-// How long GetTree waits for the answers of supervisors, all together.
-inline constexpr absl::Duration kTreeAnswersWithin = absl::Milliseconds(500);
-// Supervisors that GetTree asks: each costs a message, and more do not fit in a reply.
-inline constexpr size_t kTreeSupervisorsMax = 10'000;
+// Supervisors and children in one reply of GetTree, unless the request says otherwise.
+inline constexpr size_t kTreeEntriesUsual = 1000;
+// After this time the answer to a restart is what is known then. Other callers do not wait meanwhile.
+inline constexpr absl::Duration kOpsOutcomeWithin = absl::Milliseconds(500);
 // How long the service goes on to poll gRPC after its last connection has ended, so that gRPC can clean up.
 inline constexpr absl::Duration kOpsLingers = absl::Seconds(1);
 // How often the service looks for new connections and for new entries of the streams, while a client is connected.

@@ -20,6 +20,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_info.h"
 #include "understudy/actors/cut_text.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/inspection.h"
 #include "understudy/actors/limits.h"
@@ -56,6 +57,17 @@ absl::optional<ActorState> StateOf(proto::ActorStateValue value) {
   return absl::nullopt;
 }
 
+TopBy OrderOf(proto::TopOrder order) {
+  switch (order) {
+    case proto::BY_AGE:
+      return TopBy::kAge;
+    case proto::BY_WAITING_BYTES:
+      return TopBy::kBytes;
+    default:
+      return TopBy::kWaiting;
+  }
+}
+
 void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
   out.set_name(ShownText(mailbox.name));
   out.set_request(ShownText(mailbox.request));
@@ -85,6 +97,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
   out.set_doing_for_nanos(absl::ToInt64Nanoseconds(info.doing_for));
   out.set_suspended_for_nanos(absl::ToInt64Nanoseconds(info.suspended_for));
   out.set_waiting(info.waiting);
+  out.set_waiting_bytes(info.waiting_bytes);
   for (const std::string& name : info.names) {
     if (static_cast<size_t>(out.names_size()) == limits::kOpsNamesPerActorMax) break;
     out.add_names(ShownText(name));
@@ -99,6 +112,8 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
     out.add_awaiting(ShownText(handler));
   }
   out.set_oldest_age_nanos(absl::ToInt64Nanoseconds(info.oldest_age));
+  out.set_timers(info.timers);
+  if (info.timers > 0) out.set_next_timer_nanos(absl::ToInt64Nanoseconds(info.next_timer_in));
   for (const MailboxInfo& mailbox : info.mailboxes) ToDetails(mailbox, *out.add_mailboxes());
   for (const Pid callee : info.asks) out.add_asks(TextOf(callee));
   for (const Pid peer : info.links) out.add_links(TextOf(peer));
@@ -163,23 +178,43 @@ proto::NodeDetails ReadNode(ActorSystem& system, const Node* node) {
   return out;
 }
 
+proto::PeerDetails DetailsOf(const PeerStatus& peer) {
+  proto::PeerDetails out;
+  out.set_node(ShownText(peer.node));
+  out.set_address(ShownText(peer.address));
+  out.set_is_live(peer.is_live);
+  out.set_is_up(peer.is_up);
+  out.set_incarnation(peer.incarnation.bits);
+  out.set_epoch(peer.epoch);
+  out.set_bytes_waiting(peer.bytes_waiting);
+  out.set_credit_held_messages(peer.credit_held.messages);
+  out.set_credit_given_messages(peer.credit_given.messages);
+  out.set_without_credit(peer.without_credit);
+  out.set_forbidden(peer.forbidden);
+  if (peer.is_live) {
+    out.set_heartbeat_interval_nanos(absl::ToInt64Nanoseconds(peer.times.heartbeat_interval));
+    out.set_silence_timeout_nanos(absl::ToInt64Nanoseconds(peer.times.silence_timeout));
+    out.set_grace_period_nanos(absl::ToInt64Nanoseconds(peer.times.grace_period));
+  }
+  out.set_envelopes_accepted(peer.ledger.accepted);
+  out.set_envelopes_acknowledged(peer.ledger.acknowledged);
+  out.set_envelopes_refused(peer.ledger.refused_by_peer);
+  out.set_envelopes_unconfirmed(peer.ledger.unconfirmed);
+  out.set_envelopes_waiting(peer.ledger.waiting);
+  for (const auto& [kind, count] : peer.refused_by_peer) {
+    if (count == 0) continue;
+    proto::RefusedMessages& refused = *out.add_refused_by_peer();
+    refused.set_why(std::string(ErrorKindName(kind)));
+    refused.set_count(count);
+  }
+  out.set_claims_refused(peer.claims_refused);
+  return out;
+}
+
 proto::ListPeersReply ReadPeers(const Node* node) {
   proto::ListPeersReply reply;
   if (node == nullptr) return reply;
-  for (const PeerStatus& peer : node->Peers()) {
-    proto::PeerDetails& out = *reply.add_peers();
-    out.set_node(ShownText(peer.node));
-    out.set_address(ShownText(peer.address));
-    out.set_is_live(peer.is_live);
-    out.set_is_up(peer.is_up);
-    out.set_incarnation(peer.incarnation.bits);
-    out.set_epoch(peer.epoch);
-    out.set_bytes_waiting(peer.bytes_waiting);
-    out.set_credit_held_messages(peer.credit_held.messages);
-    out.set_credit_given_messages(peer.credit_given.messages);
-    out.set_without_credit(peer.without_credit);
-    out.set_forbidden(peer.forbidden);
-  }
+  for (const PeerStatus& peer : node->Peers()) *reply.add_peers() = DetailsOf(peer);
   return reply;
 }
 
@@ -193,11 +228,11 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
                           .asking_only = request.asking_only()});
   proto::ListActorsReply reply;
   reply.set_next(page.next);
-  size_t bytes = 0;
+  ReplyRoom room;
   for (const ActorInfo& info : page.actors) {
     ToDetails(info, *reply.add_actors());
-    bytes += reply.actors(reply.actors_size() - 1).ByteSizeLong();
-    if (bytes <= limits::kOpsReplyBytesMax || reply.actors_size() == 1) continue;
+    // One actor without its mailboxes always has room (limits::kOpsNamesPerActorMax).
+    if (room.Takes(reply.actors(reply.actors_size() - 1)) || reply.actors_size() == 1) continue;
     reply.mutable_actors()->RemoveLast();
     reply.set_next(info.pid.cell());
     break;
@@ -207,12 +242,13 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
 
 proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request) {
   proto::ListActorsReply reply;
-  size_t bytes = 0;
-  for (const ActorInfo& info : TopActors(system, request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most(),
-                                         request.by() == proto::BY_AGE ? TopBy::kAge : TopBy::kWaiting)) {
+  ReplyRoom room;
+  const size_t count = request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most();
+  for (const ActorInfo& info : TopActors(system, count, OrderOf(request.by()))) {
     ToDetails(info, *reply.add_actors());
-    bytes += reply.actors(reply.actors_size() - 1).ByteSizeLong();
-    if (bytes > limits::kOpsReplyBytesMax) break;
+    if (room.Takes(reply.actors(reply.actors_size() - 1))) continue;
+    reply.mutable_actors()->RemoveLast();
+    break;
   }
   return reply;
 }

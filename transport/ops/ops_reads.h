@@ -4,6 +4,10 @@
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_READS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_READS_H_
 
+#include <google/protobuf/message_lite.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,8 +17,26 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/node_status.h"
+#include "understudy/transport/ops/ops_limits.h"
 
 namespace understudy::internal {
+
+// The room of a reply that has many entries: limits::kOpsReplyBytesMax.
+class ReplyRoom {
+ public:
+  // False if there is no room for `entry` any more.
+  bool Takes(const google::protobuf::MessageLite& entry) {
+    left_ -= static_cast<int64_t>(entry.ByteSizeLong() + kTagAndLengthBytes);
+    return left_ >= 0;
+  }
+
+ private:
+  static constexpr size_t kTagAndLengthBytes = 6;
+  static constexpr size_t kOtherFieldsBytes = 64;
+
+  int64_t left_ = limits::kOpsReplyBytesMax - kOtherFieldsBytes;
+};
 
 // The pid as it is printed; empty if it is null.
 std::string TextOf(Pid pid);
@@ -29,6 +51,7 @@ absl::StatusOr<Pid> FindActor(ActorSystem& system, absl::string_view text);
 
 // `node` may be null.
 proto::NodeDetails ReadNode(ActorSystem& system, const Node* node);
+proto::PeerDetails DetailsOf(const PeerStatus& peer);
 proto::ListPeersReply ReadPeers(const Node* node);
 proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request);
 proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request);
@@ -36,8 +59,8 @@ absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::
 proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request);
 proto::ListHandlerTimesReply ReadHandlerTimes(ActorSystem& system, const proto::ListHandlerTimesRequest& request);
 proto::ListWorkersReply ReadWorkers(ActorSystem& system);
-// Asks all supervisors of the system at once, and waits for the answers for at most `within` (ops_tree.cc).
-proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within);
+// In ops_tree.cc.
+proto::GetTreeReply ReadTree(ActorSystem& system, const proto::GetTreeRequest& request);
 
 }  // namespace understudy::internal
 

@@ -93,8 +93,8 @@ class Call {
       is_writing_ = true;
       ++pending_;
       stream_.Write(ToBuffer(*entry), &written_);
-    } else if (feed_.ends()) {
-      Finish(grpc::Status::OK);
+    } else if (const absl::optional<absl::Status> end = feed_.ends(); end.has_value()) {
+      Finish(ToGrpc(*end));
     }
   }
 
@@ -136,8 +136,8 @@ class Call {
       stream_.WriteAndFinish(ToBuffer(*answer), grpc::WriteOptions(), grpc::Status::OK, &finished_);
       return;
     }
-    const auto opened = shared_.methods.streams.find(context_.method());
-    if (opened == shared_.methods.streams.end()) {
+    const auto opened = shared_.methods.feeds.find(context_.method());
+    if (opened == shared_.methods.feeds.end()) {
       return Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "unknown method " + context_.method()));
     }
     absl::StatusOr<OpsFeed> feed = opened->second(Caller(), request);

@@ -1,8 +1,8 @@
 // OpsServer: the gRPC side of the operator's service: a listening socket, one thread, calls by name.
 //
 // The thread waits for connections itself and polls gRPC only while a connection stands, so an idle server takes no
-// events from the nodes' queue. The same thread runs all methods, one at a time, so a method must not wait long. This
-// class knows only bytes; OpsMethods parses and serializes.
+// events from the nodes' queue. The same thread runs all methods, one at a time, so a method must not wait: what is not
+// known at once comes from an OpsFeed. This class knows only bytes; OpsMethods parses and serializes.
 //
 // Only this file's source includes gRPC's headers. Threads: any. Lifetime: the methods must stay valid until the
 // destructor returns.
@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -22,11 +23,12 @@
 
 namespace understudy::internal {
 
-// The entries of a stream for one reader.
+// The entries of a stream for one reader; or the one answer of a method that cannot give it at once, so that other
+// callers do not wait for it.
 struct OpsFeed {
   std::function<absl::optional<std::string>()> next;  // the next entry; nullopt: none yet
-  // Asked when there is no entry: true if the stream ends then.
-  std::function<bool()> ends;
+  // Asked when there is no entry: with what the call ends then; nullopt: it goes on.
+  std::function<absl::optional<absl::Status>()> ends;
 };
 
 // The methods by their path, such as "/understudy.proto.Ops/GetNode". Requests and answers are serialized messages.
@@ -37,7 +39,7 @@ struct OpsMethods {
       unary;
   std::map<std::string,
            std::function<absl::StatusOr<OpsFeed>(const StreamIdentity& caller, const std::string& request)>>
-      streams;
+      feeds;
 };
 
 class OpsServer {

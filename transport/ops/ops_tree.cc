@@ -1,150 +1,118 @@
-// ReadTree (ops_reads.h): the supervision tree, as its supervisors tell it.
+// ReadTree (ops_reads.h): the supervision tree, as its supervisors have noted it.
 #include <cstddef>
-#include <map>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
-#include "understudy/actors/actor_info.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/inspection.h"
-#include "understudy/actors/limits.h"
-#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/supervision/supervisor_looks.h"
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
 
 namespace understudy::internal {
 namespace {
 
-// The answers that have come. Shared with the callbacks of the asks, which may come after ReadTree has returned.
-class Answers {
- public:
-  explicit Answers(size_t count) : answers_(count), missing_(count) {}
+// 0 stands for a time without end.
+int64_t NanosOf(absl::Duration time) { return time == absl::InfiniteDuration() ? 0 : absl::ToInt64Nanoseconds(time); }
 
-  void Set(size_t place, absl::StatusOr<Children> answer) {
-    absl::MutexLock lock(&mu_);
-    answers_[place] = std::move(answer);
-    --missing_;
+void AddSpec(const ChildLook& child, proto::ChildDetails& out) {
+  out.set_significant(child.significant);
+  out.set_is_killed(child.shutdown.kind == ChildShutdown::Kind::kBrutalKill);
+  out.set_shutdown_nanos(NanosOf(child.shutdown.LongestStop()));
+  if (child.backoff.has_value()) {
+    proto::BackoffDetails& backoff = *out.mutable_backoff();
+    backoff.set_min_nanos(NanosOf(child.backoff->min));
+    backoff.set_max_nanos(NanosOf(child.backoff->max));
+    backoff.set_factor(child.backoff->factor);
+    backoff.set_jitter(child.backoff->jitter);
+    backoff.set_reset_after_nanos(NanosOf(child.backoff->reset_after));
+    backoff.set_give_up_after_attempts(child.backoff->give_up_after_attempts);
+    backoff.set_give_up_after_nanos(NanosOf(child.backoff->give_up_after));
   }
-  bool AreComplete() const {
-    absl::MutexLock lock(&mu_);
-    return missing_ == 0;
+  if (child.budget.has_value()) {
+    proto::BudgetDetails& budget = *out.mutable_budget();
+    budget.set_intensity(child.budget->intensity);
+    budget.set_period_nanos(NanosOf(child.budget->period));
   }
-  std::vector<absl::optional<absl::StatusOr<Children>>> Get() const {
-    absl::MutexLock lock(&mu_);
-    return answers_;
-  }
-
- private:
-  mutable absl::Mutex mu_;
-  std::vector<absl::optional<absl::StatusOr<Children>>> answers_ ABSL_GUARDED_BY(mu_);
-  size_t missing_ ABSL_GUARDED_BY(mu_);
-};
-
-// At most limits::kTreeSupervisorsMax and one page more.
-std::vector<ActorInfo> Supervisors(ActorSystem& system) {
-  std::vector<ActorInfo> found;
-  ActorQuery query{.at_most = limits::kActorsPerPageMax,
-                   .mailbox = absl::StrCat(Supervisor::kService, "/WhichChildren")};
-  do {
-    ActorPage page = ListActors(system, query);
-    for (ActorInfo& info : page.actors) found.push_back(std::move(info));
-    query.after = page.next;
-  } while (query.after != 0 && found.size() <= limits::kTreeSupervisorsMax);
-  return found;
 }
 
-void ToDetails(const Children& children, proto::SupervisorDetails& out) {
-  for (const ChildInfo& child : children.children) {
-    proto::ChildDetails& details = *out.add_children();
-    details.set_id(ShownText(child.id));
-    details.set_state(std::string(ChildStateName(child.state)));
-    details.set_pid(TextOf(child.pid));
-    details.set_kind(std::string(ChildKindName(child.kind)));
-    details.set_restart(std::string(RestartTypeName(child.restart)));
-    details.set_restarts(child.restarts);
+proto::ChildDetails DetailsOf(const ChildLook& child) {
+  proto::ChildDetails out;
+  out.set_id(ShownText(child.info.id));
+  out.set_state(std::string(ChildStateName(child.info.state)));
+  out.set_pid(TextOf(child.info.pid));
+  out.set_kind(std::string(ChildKindName(child.info.kind)));
+  out.set_restart(std::string(RestartTypeName(child.info.restart)));
+  out.set_restarts(child.info.restarts);
+  if (child.next_start.has_value()) out.set_starts_at_nanos(child.next_start->nanos());
+  if (!child.last_exit.empty()) {
+    out.set_last_exit(ShownText(child.last_exit));
+    out.set_exited_at_nanos(child.exited.nanos());
   }
-  out.set_has_more(children.next != 0);
+  AddSpec(child, out);
+  return out;
 }
 
-// Appends the supervisors below `parent` to `order`, each before those below it.
-void AddBelow(Pid parent, const std::multimap<Pid, size_t>& by_parent, std::vector<size_t>& order,
-              const std::vector<ActorInfo>& supervisors) {
-  const auto [begin, end] = by_parent.equal_range(parent);
-  for (auto child = begin; child != end; ++child) {
-    order.push_back(child->second);
-    AddBelow(supervisors[child->second].pid, by_parent, order, supervisors);
+// Without the children.
+proto::SupervisorDetails DetailsOf(const SupervisorLook& supervisor, ActorSystem& system) {
+  proto::SupervisorDetails out;
+  out.set_pid(TextOf(supervisor.pid));
+  out.set_parent(TextOf(supervisor.parent));
+  for (const std::string& name : system.registry().NamesOf(supervisor.pid)) {
+    if (static_cast<size_t>(out.names_size()) == limits::kOpsNamesPerActorMax) break;
+    out.add_names(ShownText(name));
   }
+  out.set_strategy(std::string(RestartStrategyName(supervisor.strategy)));
+  out.set_is_pool(supervisor.is_pool);
+  out.set_intensity(supervisor.intensity);
+  out.set_period_nanos(NanosOf(supervisor.period));
+  out.set_restarts_in_period(supervisor.restarts_in_period);
+  return out;
+}
+
+void SetNext(TreePlace place, proto::GetTreeReply& reply) {
+  reply.mutable_next()->set_supervisor(place.supervisor);
+  reply.mutable_next()->set_child(place.child);
 }
 
 }  // namespace
 
-proto::GetTreeReply ReadTree(ActorSystem& system, absl::Duration within) {
-  std::vector<ActorInfo> supervisors = Supervisors(system);
-  const bool has_more = supervisors.size() > limits::kTreeSupervisorsMax;
-  if (has_more) supervisors.resize(limits::kTreeSupervisorsMax);
-  auto shared = std::make_shared<Answers>(supervisors.size());
-  for (size_t i = 0; i < supervisors.size(); ++i) {
-    system.Ask(SupervisorRef(supervisors[i].pid).which_children(), WhichChildren(), within,
-               [shared, i, &executor = system.executor()](absl::StatusOr<Children> answer) {
-                 shared->Set(i, std::move(answer));
-                 executor.Notify();
-               });
-  }
-  (void)system.executor().BlockUntil([&] { return shared->AreComplete(); }, system.clock().Now() + within);
-  const auto answers = shared->Get();
-
-  // A supervisor that was queued did not tell its parent; the parent's answer does.
-  std::map<Pid, size_t> places;
-  for (size_t i = 0; i < supervisors.size(); ++i) places[supervisors[i].pid] = i;
-  for (size_t i = 0; i < supervisors.size(); ++i) {
-    if (!answers[i].has_value() || !answers[i]->ok()) continue;
-    for (const ChildInfo& child : (*answers[i])->children) {
-      if (const auto below = places.find(child.pid); below != places.end()) {
-        supervisors[below->second].parent = supervisors[i].pid;
-      }
-    }
-  }
-  std::multimap<Pid, size_t> by_parent;
-  for (size_t i = 0; i < supervisors.size(); ++i) {
-    const Pid parent = supervisors[i].parent;
-    by_parent.emplace(places.contains(parent) ? parent : Pid(), i);
-  }
-  std::vector<size_t> order;
-  AddBelow(Pid(), by_parent, order, supervisors);
-
+proto::GetTreeReply ReadTree(ActorSystem& system, const proto::GetTreeRequest& request) {
+  const TreePlace from{request.from().supervisor(), request.from().child()};
+  const MonotonicTime now = system.clock().Now();
+  const TreePage page = LookAtSupervisors(system.node(), from,
+                                          request.at_most() == 0 ? limits::kTreeEntriesUsual : request.at_most(), now);
   proto::GetTreeReply reply;
-  reply.set_has_more(has_more);
-  size_t bytes = 0;
-  for (const size_t i : order) {
-    proto::SupervisorDetails& out = *reply.add_supervisors();
-    out.set_pid(TextOf(supervisors[i].pid));
-    out.set_parent(TextOf(supervisors[i].parent));
-    for (const std::string& name : supervisors[i].names) out.add_names(ShownText(name));
-    if (!answers[i].has_value()) {
-      out.set_error(absl::StrCat("no answer within ", absl::FormatDuration(within)));
-    } else if (!answers[i]->ok()) {
-      out.set_error(ShownText(answers[i]->status().message()));
-    } else {
-      ToDetails(**answers[i], out);
+  reply.set_clock_nanos(now.nanos());
+  if (page.next.supervisor != 0) SetNext(page.next, reply);
+  ReplyRoom room;
+  for (const SupervisorLook& supervisor : page.supervisors) {
+    if (!HasActor(system, supervisor.pid)) continue;  // killed, while its handler runs on
+    TreePlace place{supervisor.number, supervisor.number == from.supervisor ? from.child : 0};
+    proto::SupervisorDetails own = DetailsOf(supervisor, system);
+    // One supervisor and a child always have room (limits::kOpsNamesPerActorMax, kOpsTextBytesMax).
+    if (!room.Takes(own)) {
+      SetNext(place, reply);
+      return reply;
     }
-    bytes += out.ByteSizeLong();
-    if (bytes <= limits::kOpsReplyBytesMax) continue;
-    if (reply.supervisors_size() > 1) reply.mutable_supervisors()->RemoveLast();
-    reply.set_has_more(true);
-    break;
+    proto::SupervisorDetails& out = *reply.add_supervisors();
+    out = std::move(own);
+    for (const ChildLook& child : supervisor.children) {
+      proto::ChildDetails details = DetailsOf(child);
+      if (!room.Takes(details)) {
+        SetNext(place, reply);
+        return reply;
+      }
+      *out.add_children() = std::move(details);
+      place.child = child.info.place;
+    }
   }
   return reply;
 }

@@ -1,19 +1,12 @@
 #include "understudy/transport/protocol/local_types.h"
 
-#include <openssl/sha.h>
-
 #include <cstdint>
-#include <limits>
-#include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -21,10 +14,10 @@
 #include "understudy/actors/cut_text.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/protocol/compare.h"
+#include "understudy/transport/protocol/fingerprint.h"
 #include "understudy/transport/protocol/placed_protocol.h"
 #include "understudy/transport/protocol/protocol.pb.h"
 #include "understudy/transport/protocol/type_reader.h"
-#include "understudy/transport/protocol/value_type.h"
 
 namespace understudy {
 namespace {
@@ -34,14 +27,6 @@ using google::protobuf::DescriptorPool;
 
 // The most that an error says of one mailbox, so that the error of an actor with many mailboxes can still be read.
 constexpr size_t kMisreadTextBytesMax = 512;
-
-uint64_t Hash(absl::string_view text) {
-  uint8_t digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const uint8_t*>(text.data()), text.size(), digest);
-  uint64_t hash = 0;
-  for (int i = 0; i < 8; ++i) hash = hash << 8 | digest[i];
-  return hash == 0 ? 1 : hash;
-}
 
 // Reserved numbers and numbers for extensions are in no bytes.
 void ClearRanges(actor_protocol::Protocol& protocol) {
@@ -54,59 +39,6 @@ void ClearRanges(actor_protocol::Protocol& protocol) {
 
 bool Has(uint64_t mailboxes, int i) { return (mailboxes >> i & 1) != 0; }
 
-// Writes types in the order in which they are reached from the first one, and calls them by their places in that order.
-class CanonicalText {
- public:
-  explicit CanonicalText(const actor_protocol::PlacedProtocol& types) : types_(types) {}
-
-  std::string Of(const std::string& message) {
-    std::string text = absl::StrCat(Name("message", message), "\n");
-    for (size_t i = 0; i < reached_.size(); ++i) {
-      absl::StrAppend(&text, i, ":");
-      const std::string name = reached_[i];
-      if (const actor_protocol::MessageType* const message_type = types_.FindMessage(name)) {
-        for (const actor_protocol::Field& field : message_type->field()) AppendField(*message_type, field, text);
-      } else if (const actor_protocol::EnumType* const enum_type = types_.FindEnum(name)) {
-        std::set<int> numbers;
-        for (const actor_protocol::EnumValue& value : enum_type->value()) numbers.insert(value.number());
-        absl::StrAppend(&text, enum_type->closed() ? " closed " : " open ", absl::StrJoin(numbers, " "));
-      }
-      absl::StrAppend(&text, "\n");
-    }
-    return text;
-  }
-
- private:
-  std::string Name(absl::string_view kind, const std::string& name) {
-    if (name.empty() || actor_protocol::IsProtobufs(name)) return absl::StrCat(kind, " ", name);
-    const auto [place, is_new] = places_.emplace(name, reached_.size());
-    if (is_new) reached_.push_back(name);
-    return absl::StrCat(kind, " ", place->second);
-  }
-
-  void AppendField(const actor_protocol::MessageType& message, const actor_protocol::Field& field, std::string& text) {
-    const actor_protocol::ValueType type = actor_protocol::ParseValueType(field.type());
-    absl::StrAppend(&text, " ", field.number(), "=", actor_protocol::Field::Label_Name(field.label()), " ",
-                    type.name.empty() ? type.kind : Name(type.kind, type.name));
-    if (!field.key().empty()) absl::StrAppend(&text, " by ", field.key());
-    if (!field.oneof().empty()) absl::StrAppend(&text, " oneof ", FirstOf(message, field.oneof()));
-    if (!field.default_value().empty()) absl::StrAppend(&text, " default '", field.default_value(), "'");
-    absl::StrAppend(&text, ";");
-  }
-  // A oneof is called by the smallest number of its fields.
-  static int FirstOf(const actor_protocol::MessageType& message, absl::string_view oneof) {
-    int first = std::numeric_limits<int>::max();
-    for (const actor_protocol::Field& field : message.field()) {
-      if (field.oneof() == oneof && field.number() < first) first = field.number();
-    }
-    return first;
-  }
-
-  const actor_protocol::PlacedProtocol& types_;
-  std::map<std::string, size_t> places_;
-  std::vector<std::string> reached_;
-};
-
 // What says in a signature that the request or the reply comes in items (mailbox_signature.h).
 constexpr absl::string_view kStreamOf = "stream ";
 
@@ -118,23 +50,13 @@ std::string ReplyOf(const proto::MailboxSignature& mailbox) {
   return std::string(absl::StripPrefix(mailbox.reply(), kStreamOf));
 }
 
-// The first word of what a mailbox's fingerprint is made of.
-absl::string_view KindOf(const proto::MailboxSignature& mailbox) {
-  if (!mailbox.is_call()) return "tell ";
-  const bool replies_stream = absl::StartsWith(mailbox.reply(), kStreamOf);
-  if (absl::StartsWith(mailbox.request(), kStreamOf)) return replies_stream ? "chat " : "upload ";
-  return replies_stream ? "stream " : "call ";
+actor_protocol::MailboxKind KindOf(const proto::MailboxSignature& mailbox) {
+  return {.is_call = mailbox.is_call(),
+          .is_upload = absl::StartsWith(mailbox.request(), kStreamOf),
+          .is_stream = absl::StartsWith(mailbox.reply(), kStreamOf)};
 }
 
 }  // namespace
-
-std::string CanonicalForm(const Descriptor& message) {
-  actor_protocol::TypeReader reader;
-  reader.Add(message);
-  actor_protocol::PlacedProtocol types;
-  reader.WriteTo(types.protocol);
-  return CanonicalText(types).Of(message.full_name());
-}
 
 LocalTypes::LocalTypes(const DescriptorPool* pool) : pool_(pool != nullptr ? pool : DescriptorPool::generated_pool()) {}
 
@@ -144,14 +66,14 @@ uint64_t LocalTypes::FingerprintOfMessage(const std::string& message) {
   if (const auto known = fingerprints_.find(message); known != fingerprints_.end()) return known->second;
   const Descriptor* const descriptor = Find(message);
   if (descriptor == nullptr) return 0;
-  return fingerprints_[message] = Hash(CanonicalForm(*descriptor));
+  return fingerprints_[message] = actor_protocol::MessageFingerprint(*descriptor);
 }
 
 uint64_t LocalTypes::FingerprintOf(const proto::MailboxSignature& mailbox) {
   const uint64_t request = FingerprintOfMessage(RequestOf(mailbox));
   const uint64_t reply = mailbox.is_call() ? FingerprintOfMessage(ReplyOf(mailbox)) : 0;
   if (request == 0 || (mailbox.is_call() && reply == 0)) return 0;
-  return Hash(absl::StrCat(KindOf(mailbox), request, " ", reply));
+  return actor_protocol::MailboxFingerprint(KindOf(mailbox), request, reply);
 }
 
 std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailboxes) const {

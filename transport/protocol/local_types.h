@@ -1,12 +1,8 @@
 // LocalTypes: computes fingerprints of the message types of this program, describes the types to other nodes, and
 // compares them with the types that another node describes.
 //
-// The fingerprint of a mailbox is 64 bits of a SHA-256 of all that decides how bytes are read: call or tell, and of the
-// request and the reply each field's number, type, label, oneof and default, the numbers of enums, and the same of all
-// messages that they contain. Names of fields, messages and enums, comments, options and the order of declarations are
-// no part of it, nor are the types of google.protobuf, which count by their names. So nodes with
-// equal fingerprints read each other's bytes alike. Nodes with different ones may do so nevertheless, which the
-// comparison of the types decides.
+// Nodes with equal fingerprints of a mailbox (fingerprint.h) read each other's bytes alike. Nodes with different ones
+// may do so nevertheless, which the comparison of the types decides.
 //
 // One thread at a time. A value: a copy is independent.
 #ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_LOCAL_TYPES_H_
@@ -27,9 +23,6 @@ class DescriptorPool;
 }  // namespace google::protobuf
 
 namespace understudy {
-
-// Returns the text that is hashed for the fingerprint of a mailbox with that message.
-std::string CanonicalForm(const google::protobuf::Descriptor& message);
 
 class LocalTypes {
  public:

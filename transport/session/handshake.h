@@ -7,6 +7,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,25 +22,30 @@
 
 namespace understudy {
 
-// A bit of Hello.features and Welcome.features: the node tells the fingerprints of mailboxes, and describes their
-// messages on request (proto/names.proto). A session has the features that both ends have.
+// The bits of Hello.features and Welcome.features. A session has the features that both ends have.
+//
+// The node tells the fingerprints of mailboxes, and describes their messages on request (proto/names.proto).
 inline constexpr uint64_t kFeatureFingerprints = 1;
-// Another bit: the node has streams. Their asks have ids with internal::kStreamAsk, and their signals are kItem and
-// kStreamCredit.
+// The node has streams. Their asks have ids with internal::kStreamAsk, and their signals are kItem and kStreamCredit.
 inline constexpr uint64_t kFeatureStreams = 2;
-// Another bit, with kFeatureStreams: the node has uploads. Their asks have ids with internal::kUploadAsk, and their
-// signals are kUploadItem and the three that follow it.
+// With kFeatureStreams: the node has uploads. Their asks have ids with internal::kUploadAsk, and their signals are
+// kUploadItem and the three that follow it.
 inline constexpr uint64_t kFeatureUploads = 4;
-
-// Another bit: the node has traces (actors/trace.h), and takes Message.trace. Not among the default features, because a
-// node without traces offers it not.
-inline constexpr uint64_t kFeatureTraces = 4;
+// The node has traces (actors/trace.h), and takes Message.trace. Not among the default features, because a node without
+// traces does not offer it.
+inline constexpr uint64_t kFeatureTraces = 8;
+// The first allowance of a mailbox covers a message while any of its bytes are left
+// (CreditTerms::LargeMessages::kNeedBytes in codec/credit.h), so a large message may follow small ones.
+inline constexpr uint64_t kFeatureLargeAfterSmall = 16;
+static_assert(std::popcount(kFeatureFingerprints | kFeatureStreams | kFeatureUploads | kFeatureTraces |
+                            kFeatureLargeAfterSmall) == 5,
+              "each feature has a bit of its own");
 
 // The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;
   uint32_t highest = kWireVersion;
-  uint64_t features = kFeatureFingerprints | kFeatureStreams | kFeatureUploads;
+  uint64_t features = kFeatureFingerprints | kFeatureStreams | kFeatureUploads | kFeatureLargeAfterSmall;
 
   friend bool operator==(const WireVersions&, const WireVersions&) = default;
 };

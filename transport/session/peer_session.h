@@ -143,6 +143,7 @@ struct CloseStream {
 struct SessionBegun {
   NodePair nodes;
   uint64_t epoch;
+  uint64_t features;      // that both ends have (handshake.h)
   std::string advertise;  // the peer's, may be empty
 };
 struct SessionSuspect {

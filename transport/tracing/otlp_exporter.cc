@@ -11,9 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,12 +20,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/proto/otlp/otlp.grpc.pb.h"
 #include "understudy/proto/otlp/otlp.pb.h"
+#include "understudy/transport/grpc/grpc_credentials.h"
 #include "understudy/transport/sockets/thread.h"
 #include "understudy/transport/tracing/otlp_spans.h"
 #include "understudy/transport/tracing/span_queue.h"
@@ -70,33 +68,19 @@ absl::StatusOr<NodeAddress> CheckedAddress(const OtlpOptions& options) {
   return *address;
 }
 
-std::string ContentsOf(const std::string& file) {
-  std::ostringstream contents;
-  contents << std::ifstream(file).rdbuf();
-  return contents.str();
-}
-
-std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const NodeAddress& address, const Credentials& credentials) {
-  if (!credentials.tls.has_value() || address.reach == NodeAddress::Reach::kUnixSocket) {
-    return grpc::InsecureChannelCredentials();
-  }
-  return grpc::SslCredentials({.pem_root_certs = ContentsOf(credentials.tls->ca_file),
-                               .pem_private_key = ContentsOf(credentials.tls->key_file),
-                               .pem_cert_chain = ContentsOf(credentials.tls->certificate_file)});
-}
-
-std::string Target(const NodeAddress& address) {
-  if (address.reach == NodeAddress::Reach::kUnixSocket) return absl::StrCat("unix:", address.path);
-  return absl::StrCat(absl::StrContains(address.host, ':') ? "ipv6:" : "dns:", address.ToString());
-}
-
-std::shared_ptr<grpc::Channel> ChannelTo(const NodeAddress& address, const Credentials& credentials) {
+std::shared_ptr<grpc::Channel> ChannelTo(const NodeAddress& address, const OtlpOptions& options) {
   grpc::ChannelArguments arguments;
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (options.credentials.tls.has_value() && address.reach != NodeAddress::Reach::kUnixSocket) {
+    const std::string& name = options.server_name.empty() ? address.host : options.server_name;
+    credentials = internal::TlsCertificates(*options.credentials.tls).ForDial(name);
+    arguments.SetSslTargetNameOverride(name);  // what TLS asks the collector for (SNI)
+  }
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(Target(address), CredentialsOf(address, credentials), arguments);
+  return grpc::CreateCustomChannel(address.ToGrpcTarget(), credentials, arguments);
 }
 
 }  // namespace
@@ -107,7 +91,7 @@ class OtlpExporter::Parts {
       : options_(std::move(options)),
         queue_(options_.waiting_spans_max),
         resource_(internal::ToResource(options_.service, options_.attributes)),
-        stub_(otlp::TraceService::NewStub(ChannelTo(address, options_.credentials))),
+        stub_(otlp::TraceService::NewStub(ChannelTo(address, options_))),
         thread_(internal::StartThread([this] { Run(); })) {}
 
   ~Parts() {
@@ -136,7 +120,7 @@ class OtlpExporter::Parts {
     return mu_.AwaitWithTimeout(absl::Condition(&is_done), within);
   }
 
-  Counts counts() const {
+  SpanCounts counts() const {
     return {.exported = exported_.load(std::memory_order_relaxed),
             .dropped_full = queue_.dropped(),
             .dropped_sent = dropped_sent_.load(std::memory_order_relaxed)};
@@ -205,7 +189,7 @@ class OtlpExporter::Parts {
 
   // Writes a line if spans were lost, unless it has lately. `why` is what the collector or gRPC said last.
   void NoteLoss(const std::string& why) {
-    const Counts now = counts();
+    const SpanCounts now = counts();
     const MonotonicTime time = options_.clock->Now();
     const int64_t lost = now.dropped_full + now.dropped_sent;
     if (lost == lost_told_ || (lost_told_ != 0 && time - told_at_ < limits::kSpansLostLinePause)) return;
@@ -253,6 +237,6 @@ void OtlpExporter::Take(const Span& span) { parts_->Take(span); }
 
 bool OtlpExporter::Flush(absl::Duration within) { return parts_->Flush(within); }
 
-OtlpExporter::Counts OtlpExporter::counts() const { return parts_->counts(); }
+SpanCounts OtlpExporter::counts() const { return parts_->counts(); }
 
 }  // namespace understudy

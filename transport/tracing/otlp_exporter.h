@@ -34,9 +34,12 @@ namespace understudy {
 struct OtlpOptions {
   // Where the collector listens (see NodeAddress): a TCP address, whose port is 4317 by custom, or a Unix socket.
   std::string collector = "127.0.0.1:4317";
-  // With TLS: the authority that signed the collector's certificate, which must be for the host of `collector`, and the
-  // certificate with which this program proves itself. The files are read by Start.
+  // With TLS: the authority that signed the collector's certificate, and the certificate with which this program proves
+  // itself. A Unix socket stays plain.
   Credentials credentials;
+  // With TLS: the DNS name (SAN) that the collector's certificate must have, as it is written there: "*.example" stands
+  // only for itself. If empty, the host of `collector`.
+  std::string server_name;
   // Allows a collector beyond loopback without TLS. Anyone on the network can then read the spans.
   bool insecure_plaintext_beyond_loopback = false;
   // What the collector shows as the source of the spans, such as the name of the node: service.name.
@@ -66,12 +69,7 @@ class OtlpExporter final : public SpanSink {
   // most `within`; returns whether they have.
   bool Flush(absl::Duration within);
 
-  struct Counts {
-    int64_t exported = 0;      // the collector took them
-    int64_t dropped_full = 0;  // too many waited
-    int64_t dropped_sent = 0;  // the collector did not take them, or not in time
-  };
-  Counts counts() const;
+  SpanCounts counts() const override;
 
  private:
   class Parts;

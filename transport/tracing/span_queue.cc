@@ -3,9 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
-
-#include "absl/synchronization/mutex.h"
 
 namespace understudy::internal {
 namespace {
@@ -21,38 +20,34 @@ size_t ShardOfThisThread() {
 
 SpanQueue::SpanQueue(size_t spans_max)
     : shard_max_((spans_max + limits::kSpanQueueShards - 1) / limits::kSpanQueueShards) {
-  for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mu);
-    shard.spans.reserve(shard_max_);
-  }
+  spare_.reserve(shard_max_);
+  for (Shard& shard : shards_) shard.spans.reserve(shard_max_);
 }
 
 bool SpanQueue::Add(const Span& span) {
-  Shard& shard = shards_[ShardOfThisThread()];
-  absl::MutexLock lock(&shard.mu);
-  if (shard.spans.size() >= shard_max_) {
-    ++shard.dropped;
-    return false;
+  const size_t own = ShardOfThisThread();
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    Shard& shard = shards_[(own + i) % shards_.size()];
+    if (!shard.TryLock()) continue;
+    const bool has_room = shard.spans.size() < shard_max_;
+    if (has_room) shard.spans.push_back(span);  // within its capacity
+    const bool is_half_full = has_room && shard.spans.size() == (shard_max_ + 1) / 2;
+    shard.Unlock();
+    if (!has_room) break;
+    return is_half_full;
   }
-  shard.spans.push_back(span);
-  return shard.spans.size() == (shard_max_ + 1) / 2;
+  dropped_.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 void SpanQueue::TakeAll(std::vector<Span>& spans) {
   for (Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mu);
-    spans.insert(spans.end(), shard.spans.begin(), shard.spans.end());
-    shard.spans.clear();  // which keeps its memory
+    while (!shard.TryLock()) std::this_thread::yield();
+    shard.spans.swap(spare_);
+    shard.Unlock();
+    spans.insert(spans.end(), spare_.begin(), spare_.end());
+    spare_.clear();  // which keeps its memory
   }
-}
-
-int64_t SpanQueue::dropped() const {
-  int64_t dropped = 0;
-  for (const Shard& shard : shards_) {
-    absl::MutexLock lock(&shard.mu);
-    dropped += shard.dropped;
-  }
-  return dropped;
 }
 
 }  // namespace understudy::internal

@@ -1,18 +1,19 @@
 // SpanQueue: spans on their way from workers to the exporter's thread. Bounded: beyond the bound a span is counted, and
 // gone.
 //
-// Its memory is allocated when it is made. Add takes the lock of one shard for the time of one copy, and never waits
-// for the exporter. Spans of one thread stay in order within their shard. Threads: any; one thread calls TakeAll.
+// Its memory is allocated when it is made. Add takes the lock of one shard for the time of one copy. It waits for
+// nobody: where a lock is taken it goes on to the next shard. Threads: any; one thread calls TakeAll.
+// The locks are flags, because a lock and an unlock of Debian's absl::Mutex, which looks for deadlocks, cost more than
+// all else that a span costs.
 #ifndef UNDERSTUDY_TRANSPORT_TRACING_SPAN_QUEUE_H_
 #define UNDERSTUDY_TRANSPORT_TRACING_SPAN_QUEUE_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "understudy/actors/trace.h"
 #include "understudy/transport/tracing/tracing_limits.h"
 
@@ -30,16 +31,23 @@ class SpanQueue {
   // Appends all spans to `spans`.
   void TakeAll(std::vector<Span>& spans);
   // Spans that found no room.
-  int64_t dropped() const;
+  int64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:
   struct Shard {
-    mutable absl::Mutex mu;
-    std::vector<Span> spans ABSL_GUARDED_BY(mu);
-    int64_t dropped ABSL_GUARDED_BY(mu) = 0;
+    bool TryLock() {
+      // acquire: pairs with the release of Unlock, so that the spans that the last holder left are seen.
+      return !is_locked.exchange(true, std::memory_order_acquire);
+    }
+    void Unlock() { is_locked.store(false, std::memory_order_release); }
+
+    std::atomic<bool> is_locked{false};
+    std::vector<Span> spans;  // of the holder of the lock
   };
 
   const size_t shard_max_;
+  std::vector<Span> spare_;          // TakeAll's: empty, with room for a shard
+  std::atomic<int64_t> dropped_{0};  // relaxed: it publishes nothing
   std::array<Shard, limits::kSpanQueueShards> shards_;
 };
 

@@ -28,7 +28,7 @@ bool CallbackTurn::Cancel(Pid waiter) {
 void CallbackTurn::Begin() {
   self_ = shared_from_this();
   // The turn counts as a live actor, so the system is not destroyed before Run has decremented the count.
-  system_.live_actors.fetch_add(1, std::memory_order_relaxed);
+  system_.population().live.fetch_add(1, std::memory_order_relaxed);
   system_.executor().Schedule(this);
 }
 
@@ -44,7 +44,7 @@ void CallbackTurn::Run() {
   // The decrement allows another thread to destroy the system, so `system` is not used after it. seq_cst: pairs with
   // Executor::BlockUntil, as at the end of an actor (ActorCore).
   Executor& executor = system.executor();
-  system.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  system.population().live.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
 

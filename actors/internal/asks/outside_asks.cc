@@ -8,6 +8,7 @@
 #include "understudy/actors/internal/turn/activation.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/pending.h"
 
 namespace understudy::internal {

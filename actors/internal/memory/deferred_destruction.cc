@@ -23,7 +23,7 @@ void DeferredDestruction::Begin(std::unique_ptr<DeferredDestruction> destruction
   if (destruction->deferred_.empty()) return;
   SystemCore& system = destruction->system_;
   // `destruction` counts as a live actor, so the system is not destroyed before Run has decremented the count.
-  system.live_actors.fetch_add(1, std::memory_order_relaxed);
+  system.population().live.fetch_add(1, std::memory_order_relaxed);
   system.executor().Schedule(destruction.release());
 }
 
@@ -43,7 +43,7 @@ void DeferredDestruction::Run() {
   // The decrement allows another thread to destroy the system, so `core` is not used after it. seq_cst: pairs with
   // Executor::BlockUntil, as at the end of an actor (ActorCore).
   Executor& executor = core.executor();
-  core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  core.population().live.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
 

@@ -5,6 +5,7 @@
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 
 namespace understudy::internal {
 

@@ -2,9 +2,13 @@
 //
 //   if (ABSL_PREDICT_FALSE(timer.IsDue())) timer.Begin(now, kind);
 //   …                                               // the handler runs
-//   if (ABSL_PREDICT_FALSE(timer.is_timing())) sketch.Add(timer.End(now));
+//   if (ABSL_PREDICT_FALSE(timer.is_timing())) …    // timer.End(now), and the sketch adds it if timer.is_sample()
 //
-// Owner: the worker's own thread, in kernel code. It reads no clock.
+// The worker of an actor's own thread times each run, so that a look knows how long the one that runs has taken; of
+// these as many are samples as on other workers.
+//
+// Owner: the worker's own thread, in kernel code; noted() also for a thread that holds the worker in user code. It
+// reads no clock.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_HANDLER_TIMER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_HANDLER_TIMER_H_
 
@@ -28,20 +32,35 @@ struct HandlerKind {
 
 class HandlerTimer {
  public:
+  // Call once, before any run: each run is timed from now on.
+  void TimeAll() {
+    times_all_ = true;
+    runs_left_ = 1;
+  }
+
   // Call once for each run. Returns true if this one is to be timed: call Begin.
   bool IsDue() { return --runs_left_ == 0; }
   void Begin(MonotonicTime now, const HandlerKind& kind) {
-    runs_left_ = NextStride();
-    began_ = now;
+    is_sample_ = !times_all_ || --samples_left_ == 0;
+    if (is_sample_) samples_left_ = NextStride();
+    runs_left_ = times_all_ ? 1 : samples_left_;
+    noted_ = began_ = now;
     kind_ = kind;
     is_timing_ = true;
   }
   bool is_timing() const { return is_timing_; }
+  // True if the last run that was timed is one of the samples.
+  bool is_sample() const { return is_sample_; }
   // How long the run took that is being timed, and what it was.
   std::pair<HandlerKind, absl::Duration> End(MonotonicTime now) {
     is_timing_ = false;
+    noted_ = now;
     return {kind_, now - began_};
   }
+  // A turn begins.
+  void Note(MonotonicTime now) { noted_ = now; }
+  // The latest time that was told. With TimeAll, the section of user code that runs began then.
+  MonotonicTime noted() const { return noted_; }
   // The worker slept. Few runs follow perhaps, so one of the next few is timed.
   void Woke() { runs_left_ = std::min(runs_left_, 1 + (NextStride() & 3U)); }
 
@@ -57,9 +76,13 @@ class HandlerTimer {
   }
 
   uint32_t runs_left_ = 1;
+  uint32_t samples_left_ = 1;
+  bool times_all_ = false;
+  bool is_sample_ = false;
   bool is_timing_ = false;
   uint32_t random_ = 2463534242;
   MonotonicTime began_;
+  MonotonicTime noted_;
   HandlerKind kind_;
 };
 

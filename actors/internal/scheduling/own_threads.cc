@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
 
@@ -18,7 +19,7 @@ namespace understudy::internal {
 
 class OwnThreads::OwnThread final : public Worker {
  public:
-  explicit OwnThread(Executor& its_executor) : Worker(its_executor, nullptr) {}
+  explicit OwnThread(Executor& its_executor) : Worker(its_executor, nullptr) { timer.TimeAll(); }
 
   bool Start() {
     return thread_.Start("actor", [this] { Work(); });
@@ -37,11 +38,18 @@ class OwnThreads::OwnThread final : public Worker {
   // True if the thread runs no more turns, so that joining it does not wait for a handler. acquire: pairs with Work's
   // release store.
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
+  // Any thread; the value may be stale.
+  bool is_in_turn() const { return is_in_turn_.load(std::memory_order_relaxed); }
 
  private:
   void Work() {
     WorkerScope scope(*this);
-    while (Runnable* runnable = Take()) RunTurn(*runnable);
+    while (Runnable* runnable = Take()) {
+      timer.Note(executor.clock().Now());
+      is_in_turn_.store(true, std::memory_order_relaxed);
+      RunTurn(*runnable);
+      is_in_turn_.store(false, std::memory_order_relaxed);
+    }
     // release: pairs with the acquire load in has_ended.
     has_ended_.store(true, std::memory_order_release);
   }
@@ -53,6 +61,7 @@ class OwnThreads::OwnThread final : public Worker {
   }
 
   std::atomic<bool> has_ended_{false};
+  std::atomic<bool> is_in_turn_{false};
   absl::Mutex mu_;
   absl::CondVar changed_;
   Runnable* next_ ABSL_GUARDED_BY(mu_) = nullptr;
@@ -111,6 +120,25 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_me
   }
   // Called without mu_, because `action` may call End.
   return worker != nullptr && worker->WhileInUserCode(turn, is_meant, action);
+}
+
+std::vector<WorkerInfo> OwnThreads::InUserCode() {
+  std::vector<std::shared_ptr<OwnThread>> in_turn;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [id, thread] : threads_) {
+      if (thread->is_in_turn()) in_turn.push_back(thread);
+    }
+  }
+  std::vector<WorkerInfo> threads;
+  const MonotonicTime now = executor_.clock().Now();
+  for (const std::shared_ptr<OwnThread>& thread : in_turn) {
+    if (!thread->TrySeize()) continue;
+    Runnable* const turn = thread->current.load(std::memory_order_relaxed);
+    threads.push_back({.turn = turn, .doing = turn->Describe(), .running = now - thread->timer.noted()});
+    thread->EndSeizure();
+  }
+  return threads;
 }
 
 void OwnThreads::Schedule(Runnable* runnable) {

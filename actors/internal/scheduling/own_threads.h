@@ -31,6 +31,8 @@ class OwnThreads {
   absl::StatusOr<uint32_t> New();
   void End(uint32_t id);
   bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action);
+  // Implements Executor::OwnThreads.
+  std::vector<WorkerInfo> InUserCode();
   // `runnable` has one of these threads.
   void Schedule(Runnable* runnable);
 

@@ -1,5 +1,9 @@
 #include "understudy/actors/internal/scheduling/parking.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -15,6 +19,18 @@ namespace {
 thread_local const Parking::Spot* polling_here = nullptr;
 
 }  // namespace
+
+// Not StdAtomics::WaitWhile, which spins before it sleeps: the worker has searched for work that long.
+void Parking::Spot::Sleep() {
+  int seen = kParked;
+  // acquire: pairs with End's release.
+  if (!state_.compare_exchange_strong(seen, kSleeps, std::memory_order_acquire)) return;
+  while (state_.load(std::memory_order_acquire) == kSleeps) {
+    syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kSleeps, nullptr, nullptr, 0);
+  }
+}
+
+void Parking::Spot::Wake() { syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
 
 void Parking::AddWorker() {
   workers_.fetch_add(1, std::memory_order_seq_cst);
@@ -68,18 +84,14 @@ bool Parking::WakeToPoll() {
 }
 
 void Parking::Wake(Spot& spot) {
-  Unpark(spot, Then::kSearches);
-  if (&spot == poller_) {
-    polling_.source()->Wake();
-  } else {
-    spot.woken_.Signal();
-  }
+  if (Unpark(spot, Then::kSearches)) spot.Wake();
+  if (&spot == poller_) polling_.source()->Wake();
 }
 
-void Parking::Unpark(Spot& spot, Then then) {
+bool Parking::Unpark(Spot& spot, Then then) {
   spots_.erase(std::find(spots_.begin(), spots_.end(), &spot));
-  spot.is_parked_.store(false, std::memory_order_relaxed);
   state_.fetch_add((then == Then::kSearches ? kOneSearching : 0) - kOneParked, std::memory_order_seq_cst);
+  return spot.End();
 }
 
 bool Parking::Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has_work,
@@ -92,22 +104,28 @@ bool Parking::Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has
       return true;
     }
     spots_.push_back(&spot);
-    spot.is_parked_.store(true, std::memory_order_relaxed);
+    spot.state_.store(Spot::kParked, std::memory_order_relaxed);
     before = state_.fetch_add(kOneParked - (was_searching ? kOneSearching : 0), std::memory_order_seq_cst);
   }
   OrderAgainstAnnounce(Parked(before));
   const bool stays = !has_work();
   bool polls = false;
-  {
+  if (!stays || polling_.is_wanted()) {
     absl::MutexLock lock(&mu_);
     if (!stays && spot.is_parked()) Unpark(spot, Then::kSearches);
-    while (spot.is_parked() && !(polls = polling_.TryTake())) spot.woken_.Wait(&mu_);
-    if (!polls) return true;
-    poller_ = &spot;
-    has_poller_.store(true, std::memory_order_seq_cst);
-    // If another worker's OrderAgainstAnnounce reads false from has_poller_, that load precedes this fence, so Announce
-    // on this thread sees what that worker had written to state_.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!spot.is_parked()) return true;
+    polls = polling_.TryTake();
+    if (polls) {
+      poller_ = &spot;
+      has_poller_.store(true, std::memory_order_seq_cst);
+      // If another worker's OrderAgainstAnnounce reads false from has_poller_, that load precedes this fence, so
+      // Announce on this thread sees what that worker had written to state_.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+  }
+  if (!polls) {
+    spot.Sleep();
+    return true;
   }
   const bool took = PollWhileParked(spot, take_own);
   absl::MutexLock lock(&mu_);
@@ -126,7 +144,7 @@ bool Parking::PollWhileParked(Spot& spot, absl::FunctionRef<bool()> take_own) {
   do {
     (void)source.Poll(EventSource::Wait::kUntil);
     took = take_own();
-    // is_parked is relaxed and may be stale, but no wake-up is lost: Unpark stores false before EventSource::Wake,
+    // is_parked is relaxed and may be stale, but no wake-up is lost: Unpark ends the parking before EventSource::Wake,
     // which makes Poll return.
   } while (!took && spot.is_parked());
   polling_here = nullptr;

@@ -20,7 +20,8 @@
 // only a fence if all other workers sleep and none polls, because then only threads
 // that are not workers can announce, and they have a fence too
 // (AnnounceFromOutside). A sleeping worker runs or polls again only after it has
-// synchronized, through mu_, with the worker that wrote state_.
+// synchronized, through its spot and mu_, with the worker that wrote state_. It
+// takes no lock when it wakes: others may wait for that already.
 //
 // Source: the spinning threads of Go's scheduler (runtime/proc.go, "Worker
 // thread parking/unparking"). Any thread, unless a method says otherwise.
@@ -47,12 +48,19 @@ class Parking {
    public:
     // True if the worker sleeps or polls, or is about to. Any thread; on threads other than the worker's the value may
     // be stale.
-    bool is_parked() const { return is_parked_.load(std::memory_order_relaxed); }
+    bool is_parked() const { return state_.load(std::memory_order_relaxed) != kRuns; }
 
    private:
     friend class Parking;
-    std::atomic<bool> is_parked_{false};  // written under mu_
-    absl::CondVar woken_;
+    static constexpr int kRuns = 0, kParked = 1, kSleeps = 2;
+
+    // The worker, while it is parked, sleeps until End.
+    void Sleep();
+    // Under mu_. Ends the parking. Returns true if the worker sleeps, and needs a Wake.
+    bool End() { return state_.exchange(kRuns, std::memory_order_release) == kSleeps; }
+    void Wake();
+
+    std::atomic<int> state_{kRuns};  // written under mu_, but for the step to kSleeps
   };
 
   explicit Parking(Polling& polling) : polling_(polling) {}
@@ -105,7 +113,8 @@ class Parking {
   void WakeOne();
   // Removes `spot` from the parked ones. Its worker then searches, or runs the work that it has.
   enum class Then { kSearches, kRuns };
-  void Unpark(Spot& spot, Then then) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Returns true if the worker sleeps.
+  bool Unpark(Spot& spot, Then then) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Wake(Spot& spot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Polls until another thread unparks `spot` (returns false) or take_own() takes something (returns true). This thread
   // must hold the turn of Polling.

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/limits.h"

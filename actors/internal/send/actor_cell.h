@@ -26,18 +26,14 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <vector>
 
 #include "absl/base/optimization.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
-#include "understudy/actors/internal/memory/free_list.h"
 #include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/internal/send/inbound.h"
@@ -298,7 +294,7 @@ class alignas(64) ActorCell {
   }
   // True after BeginStop: senders get Stopping. Any thread; the value may be stale.
   bool is_stopping() const { return stage_.load(std::memory_order_relaxed) == Stage::kStopping; }
-  // seq_cst: the actor stores has_started_, then loads SystemCore::awaited_starts; a thread that waits for the start
+  // seq_cst: the actor stores has_started_, then loads Population::awaited_starts; a thread that waits for the start
   // raises awaited_starts, then loads has_started_. At least one sees the other's write.
   void SetStarted() { has_started_.store(true, std::memory_order_seq_cst); }
   // From now on senders get Stopping.
@@ -434,57 +430,6 @@ Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
   if (cell.Post(system, life, envelope) == Pushed::kClosed) DestroyLater(envelope);
 }
-
-// The cells of one system. Their memory comes from a pool of the process and returns
-// to the pool when the system is destroyed; it is never unmapped. Any thread.
-class CellArena {
- public:
-  // An index that no cell has. For the pids of actors whose spawn was refused because the system has no free cell.
-  static constexpr uint32_t kNoCell = (uint32_t{1} << 24) - 1;
-
-  CellArena();
-  ~CellArena();
-  CellArena(const CellArena&) = delete;
-  CellArena& operator=(const CellArena&) = delete;
-
-  ActorCell* Allocate();
-  void Free(ActorCell* cell);
-  // The cell at `index`, or null if there never was one. Any value of `index` is
-  // allowed, for example one that a peer sent.
-  ActorCell* Find(uint32_t index) const {
-    const size_t chunk = index / kChunkCells;
-    if (chunk >= kChunksMax) return nullptr;
-    // acquire: pairs with the release store in Grow, for the chunk's cells.
-    Chunk* found = chunks_[chunk].load(std::memory_order_acquire);
-    return found == nullptr ? nullptr : &found->cells[index % kChunkCells];
-  }
-  // Cells of living actors, in order of index.
-  std::vector<ActorCell*> Used() const;
-
- private:
-  static constexpr size_t kChunkCells = 256;
-  static constexpr size_t kChunksMax = kNoCell / kChunkCells;
-  struct Chunk {
-    std::array<ActorCell, kChunkCells> cells;
-    std::array<std::atomic<uint32_t>, kChunkCells> next_free;
-  };
-  // For FreeList.
-  std::atomic<uint32_t>& NextFree(uint32_t index) const {
-    // relaxed: the thread got the index from free_ or from its own cell, and with it the chunk (FreeList's release and
-    // acquire).
-    Chunk* chunk = chunks_[index / kChunkCells].load(std::memory_order_relaxed);
-    return chunk->next_free[index % kChunkCells];
-  }
-  // Adds a chunk. Returns the index of its first cell; the others go to free_.
-  uint32_t Grow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  struct Pool;
-  static Pool& GetPool();
-
-  const std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
-  mutable absl::Mutex mu_;
-  size_t chunk_count_ ABSL_GUARDED_BY(mu_) = 0;
-  FreeList<> free_;
-};
 
 }  // namespace understudy::internal
 

@@ -16,6 +16,7 @@
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 

@@ -26,6 +26,7 @@
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 
 namespace understudy::internal {
 namespace {

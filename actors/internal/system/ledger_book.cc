@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,15 @@ MessageLedger Read(const LedgerBook::Counts& counts) {
   ledger.accepted = counts.accepted.load(std::memory_order_relaxed);
   ledger.waiting = counts.in_hand.load(std::memory_order_relaxed);
   return ledger;
+}
+
+// Empty for messages that were not sorted into a mailbox, as TypeOfMessages.
+std::string NameOf(const MailboxDeclaration* mailbox) {
+  return mailbox == nullptr ? "" : std::string(mailbox->wire_name);
+}
+
+std::string TypeOfMessages(const MailboxDeclaration* mailbox) {
+  return mailbox == nullptr ? "" : mailbox->request->name();
 }
 
 }  // namespace
@@ -106,7 +116,7 @@ std::vector<std::pair<Pid, std::vector<MessageLedger>>> LedgerBook::Pages() cons
   return pages;
 }
 
-std::vector<MessageLedger> LedgerBook::OfActor(const ActorCell& cell, uint64_t life, const RemoteRoom& remote) const {
+std::vector<MessageLedger> LedgerBook::OfActor(const ActorCell& cell, uint64_t life) const {
   std::vector<MessageLedger> ledgers;
   {
     absl::MutexLock lock(&mu_);
@@ -118,24 +128,24 @@ std::vector<MessageLedger> LedgerBook::OfActor(const ActorCell& cell, uint64_t l
   }
   cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, ActorCell::Counts counted) {
     ledgers.resize(layout.size());
-    counted.accepted += remote.Excess(cell, life, place).messages;
+    counted.accepted += remote_.Excess(cell, life, place).messages;
     AddCounted(counted, ledgers[place]);
   });
   if (!cell.IsAlive(life)) ledgers.clear();
   return ledgers;
 }
 
-void LedgerBook::ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const {
+void LedgerBook::ForEach(Look look) const {
   auto pages = Pages();
   std::sort(pages.begin(), pages.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const ActorCell* cell : cells.Used()) {
+  for (const ActorCell* cell : cells_.Used()) {
     const Pid actor = Pid::OfLife(cell->life(), cell->index());
     const auto found =
         std::lower_bound(pages.begin(), pages.end(), actor, [](const auto& page, Pid pid) { return page.first < pid; });
     const bool has_page = found != pages.end() && found->first == actor;
     cell->ForEachMailbox([&](const MailboxLayout& layout, size_t place, ActorCell::Counts counted) {
       MessageLedger messages;
-      counted.accepted += remote.Excess(*cell, actor.life(), place).messages;
+      counted.accepted += remote_.Excess(*cell, actor.life(), place).messages;
       if (has_page && place < found->second.size()) messages = found->second[place];
       AddCounted(counted, messages);
       if (messages.accepted != 0) look(actor, &layout[place], messages);
@@ -163,6 +173,40 @@ void LedgerBook::ForEach(const CellArena& cells, const RemoteRoom& remote, Look 
   messages.accepted = unsorted;
   messages.dispositions[static_cast<size_t>(Disposition::kDeadLetter)] = unsorted;
   look(Pid(), nullptr, messages);
+}
+
+MessageLedger LedgerBook::Sum() const {
+  MessageLedger sum;
+  ForEach([&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { sum += messages; });
+  return sum;
+}
+
+std::vector<MailboxLedger> LedgerBook::ByMailbox() const {
+  std::vector<MailboxLedger> ledgers;
+  // Several layouts may have the same mailbox; their counts of ended actors are added up.
+  std::map<std::pair<std::string, std::string>, MessageLedger> ended;
+  ForEach([&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+    if (actor.is_null()) {
+      ended[{NameOf(mailbox), TypeOfMessages(mailbox)}] += messages;
+    } else {
+      ledgers.push_back(
+          {.actor = actor, .mailbox = NameOf(mailbox), .type = TypeOfMessages(mailbox), .messages = messages});
+    }
+  });
+  for (const auto& [mailbox, messages] : ended) {
+    ledgers.push_back({.mailbox = mailbox.first, .type = mailbox.second, .messages = messages});
+  }
+  return ledgers;
+}
+
+std::vector<MailboxLedger> LedgerBook::ByMailbox(Pid actor) const {
+  std::vector<MailboxLedger> ledgers;
+  ForEach([&](Pid owner, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+    if (owner.is_null() || owner != actor) return;
+    ledgers.push_back(
+        {.actor = owner, .mailbox = NameOf(mailbox), .type = TypeOfMessages(mailbox), .messages = messages});
+  });
+  return ledgers;
 }
 
 }  // namespace understudy::internal

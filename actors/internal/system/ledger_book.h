@@ -22,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/send/cell_arena.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
@@ -57,7 +58,7 @@ class LedgerBook {
     size_t place_ = 0;  // in pages_
   };
 
-  LedgerBook() = default;
+  LedgerBook(const CellArena& cells, const RemoteRoom& remote) : cells_(cells), remote_(remote) {}
   ~LedgerBook();
   LedgerBook(const LedgerBook&) = delete;
   LedgerBook& operator=(const LedgerBook&) = delete;
@@ -83,9 +84,16 @@ class LedgerBook {
   // have accepted nothing. `mailbox` is null for messages that were not sorted into a
   // mailbox: a living actor's early mail, and the dead letters of CountUnsorted.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;
-  void ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const;
+  void ForEach(Look look) const;
+  // Returns the sum of all ledgers. It has no refused messages, because these are not counted by mailbox.
+  MessageLedger Sum() const;
+  // Returns the ledger of each mailbox of each living actor, then one for each mailbox that ended actors had, by name
+  // and type.
+  std::vector<MailboxLedger> ByMailbox() const;
+  // Returns the ledgers of the mailboxes of that living actor.
+  std::vector<MailboxLedger> ByMailbox(Pid actor) const;
   // The ledgers of that life of `cell`, by mailbox; empty if its mailboxes are not known yet, or it has ended.
-  std::vector<MessageLedger> OfActor(const ActorCell& cell, uint64_t life, const RemoteRoom& remote) const;
+  std::vector<MessageLedger> OfActor(const ActorCell& cell, uint64_t life) const;
 
  private:
   // An array with the counts of each mailbox of one layout.
@@ -100,6 +108,8 @@ class LedgerBook {
   Counts* MakeEnded(const MailboxLayout& layout);
   std::vector<std::pair<Pid, std::vector<MessageLedger>>> Pages() const;
 
+  const CellArena& cells_;
+  const RemoteRoom& remote_;
   std::array<std::atomic<Chunk*>, kChunksMax> chunks_{};
   std::atomic<int64_t> unsorted_{0};
   mutable absl::Mutex mu_;

@@ -171,11 +171,11 @@ void LocalRegistry::Free(absl::string_view name, Pid keeper) {
   if (NamePublisher* publisher = system_.publisher(); publisher != nullptr) publisher->Free(name);
 }
 
-bool LocalRegistry::IsVacant(absl::string_view name) {
+Registry::NameLook LocalRegistry::Look(absl::string_view name) {
   absl::MutexLock lock(&mu_);
-  if (names_.contains(name)) return false;
+  if (const auto owned = names_.find(name); owned != names_.end()) return {.owner = owned->second};
   const auto kept = kept_.find(name);
-  return (kept != kept_.end() && kept->second.is_vacant) || vacant_elsewhere_.contains(name);
+  return {.is_vacant = (kept != kept_.end() && kept->second.is_vacant) || vacant_elsewhere_.contains(name)};
 }
 
 void LocalRegistry::SetVacantElsewhere(absl::string_view name, bool is_vacant) {
@@ -185,13 +185,6 @@ void LocalRegistry::SetVacantElsewhere(absl::string_view name, bool is_vacant) {
   } else if (const auto found = vacant_elsewhere_.find(name); found != vacant_elsewhere_.end()) {
     vacant_elsewhere_.erase(found);
   }
-}
-
-absl::optional<NameRecord> LocalRegistry::Find(absl::string_view name) {
-  absl::MutexLock lock(&mu_);
-  const auto place = names_.find(name);
-  if (place == names_.end()) return absl::nullopt;
-  return place->second;
 }
 
 std::vector<NameRecord> LocalRegistry::List(absl::string_view prefix) {

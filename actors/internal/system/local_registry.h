@@ -31,7 +31,6 @@ class LocalRegistry final : public Registry {
   absl::Status Insert(const NameRecord& record) override;
   void Remove(absl::string_view name, Pid owner) override;
   void RemoveAll(Pid owner, const ExitReason& reason) override;
-  absl::optional<NameRecord> Find(absl::string_view name) override;
   std::vector<NameRecord> List(absl::string_view prefix) override;
   std::vector<NameRecord> Page(absl::string_view prefix, absl::string_view after, size_t at_most) override;
   std::vector<std::string> NamesOf(Pid owner) override;
@@ -39,7 +38,7 @@ class LocalRegistry final : public Registry {
   void Unwatch(uint64_t watch) override;
   void Keep(const NameKeep& keep) override;
   void Free(absl::string_view name, Pid keeper) override;
-  bool IsVacant(absl::string_view name) override;
+  NameLook Look(absl::string_view name) override;
   void SetVacantElsewhere(absl::string_view name, bool is_vacant) override;
 
  private:

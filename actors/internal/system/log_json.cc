@@ -58,6 +58,7 @@ std::string JsonLogLine(const LogLine& line, const LogOrigin& origin) {
   AppendField(out, "name", origin.name);
   AppendField(out, "class", origin.class_name);
   AppendField(out, "behavior", origin.behavior);
+  AppendField(out, "trace_id", origin.trace_id);
   AppendField(out, "site", absl::StrCat(BaseName(line.site.file_name()), ":", line.site.line()));
   AppendField(out, "text", line.text);
   out += '}';

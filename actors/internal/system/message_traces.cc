@@ -28,11 +28,13 @@ uint64_t MessageTraceState::Next(MonotonicTime now) {
   const uint64_t number = ++seen_;
   if ((number - 1) % static_cast<uint64_t>(options_.every) != 0) return 0;
   if (++noted_ >= options_.messages_max) has_ended_ = true;
+  is_noting_ = true;
   return number;
 }
 
 void MessageTraceState::Keep(TracedMessage message) {
   absl::MutexLock lock(&mu_);
+  is_noting_ = false;
   bytes_ += BytesOf(message);
   kept_.push_back(std::move(message));
   while (kept_.size() > 1 && (kept_.size() > limits::kTracedMessagesKeptMax || bytes_ > limits::kTracedBytesKeptMax)) {
@@ -49,7 +51,7 @@ void MessageTraceState::End() {
 
 bool MessageTraceState::IsOver(MonotonicTime now) const {
   absl::MutexLock lock(&mu_);
-  return has_ended_ || now >= end_;
+  return (has_ended_ || now >= end_) && !is_noting_;
 }
 
 absl::optional<TracedMessage> MessageTraceState::Take() {

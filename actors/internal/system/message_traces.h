@@ -28,14 +28,16 @@ class MessageTraceState {
 
   bool shows_contents() const { return options_.contents == TraceContents::kYes; }
 
-  // A message is about to be handled at `now`. Returns its number, or 0 if it is not to be noted.
+  // A message is about to be handled at `now`. Returns its number, or 0 if it is not to be noted. Call Keep before the
+  // next one.
   uint64_t Next(MonotonicTime now);
-  // Keeps the note of a message that Next has numbered. The oldest notes go when limits::kTracedMessagesKeptMax or
+  // Keeps the note of the message that Next has numbered. The oldest notes go when limits::kTracedMessagesKeptMax or
   // kTracedBytesKeptMax is exceeded.
   void Keep(TracedMessage message);
   // The trace ends now.
   void End();
-  // Nothing more is noted: as many messages were as were asked for, or the time is over.
+  // Nothing more is noted: as many messages were as were asked for, or the time is over. False while the last message
+  // is being noted.
   bool IsOver(MonotonicTime now) const;
 
   // Removes and returns the oldest note, with the number of those that are lost before it; nullopt if there is none.
@@ -46,6 +48,7 @@ class MessageTraceState {
   const MonotonicTime end_;
   mutable absl::Mutex mu_;
   bool has_ended_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_noting_ ABSL_GUARDED_BY(mu_) = false;  // between Next and Keep
   uint64_t seen_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t noted_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t lost_ ABSL_GUARDED_BY(mu_) = 0;

@@ -1,23 +1,21 @@
 #include "understudy/actors/internal/system/system_core.h"
 
-#include <algorithm>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/optimization.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/system/late_ends.h"
 #include "understudy/actors/internal/system/split_mix.h"
 #include "understudy/actors/internal/system/unowned_names.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
 
@@ -25,35 +23,6 @@ namespace understudy {
 
 namespace internal {
 namespace {
-
-struct Systems {
-  absl::Mutex mu;
-  std::vector<SystemCore*> all ABSL_GUARDED_BY(mu);
-};
-
-Systems& GetSystems() {
-  static Systems* const systems = new Systems;
-  return *systems;
-}
-
-// Fences that life if, after `delay`, its handler or a destructor at its end has not returned. Tries again at intervals
-// until the life has ended, because a fence is possible only while the actor is in user code. `has_started` is not null
-// if the start is overdue, and null if the actor was killed.
-void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
-  if (!cell->IsAlive(life)) return;
-  const MonotonicTime time = executor.clock().Now() + delay;
-  (void)executor.RunAt(time, [&executor, cell, life, has_started = std::move(has_started)]() mutable {
-    const bool is_killed = has_started == nullptr;
-    // relaxed: a stale false is corrected by is_meant, which runs under a seizure of the worker.
-    if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
-    // Meanwhile the life may have ended, so that the cell's next life runs; or it may have started in time.
-    const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
-    (void)executor.WhileInUserCode(cell->owner(), is_meant, [&] {
-      cell->owner()->Fence(is_killed ? ExitReason::KilledHandlerRunning() : ExitReason::StartTimeoutHandlerRunning());
-    });
-    FenceAfter(executor, limits::kFenceRetry, cell, life, std::move(has_started));
-  });
-}
 
 constexpr char kNoNode[] = "this system has no Node, so it reaches no other node; start one with Node::Start";
 
@@ -65,33 +34,6 @@ absl::Status RefusedError() {
   const bool is_fenced = ThisWorker() == nullptr || ThisWorker()->rights != Rights::kLettingGo;
   return MakeError(ErrorKind::kCancelled, is_fenced ? "the actor was killed, and its handler has not returned since"
                                                     : "the actor ends, and its suspended handlers are destroyed");
-}
-
-void AddSystem(SystemCore* system) {
-  Systems& systems = GetSystems();
-  absl::MutexLock lock(&systems.mu);
-  systems.all.push_back(system);
-}
-
-void RemoveSystem(SystemCore* system) {
-  Systems& systems = GetSystems();
-  absl::MutexLock lock(&systems.mu);
-  systems.all.erase(std::remove(systems.all.begin(), systems.all.end(), system), systems.all.end());
-}
-
-std::string NameOfOnlySystem() {
-  Systems& systems = GetSystems();
-  absl::MutexLock lock(&systems.mu);
-  return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
-}
-
-SystemCore& SystemOfThisThread() {
-  if (SystemCore* system = ThisTurn().system; system != nullptr) return *system;
-  Systems& systems = GetSystems();
-  absl::MutexLock lock(&systems.mu);
-  UNDERSTUDY_CHECK(systems.all.size() == 1, "a name is resolved on a plain thread, in a process with ",
-                   systems.all.size(), " actor systems; give Named its system");
-  return *systems.all.front();
 }
 
 SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, AddressKey key, Executor& executor, LogSink& log,
@@ -121,13 +63,8 @@ bool SystemCore::IsGone(Pid life) {
   return (cell == nullptr || cell->HasEnded(life.life())) && !lingering_lives_->Lingers(life);
 }
 
-ExitReason SystemCore::TooManyActors() const {
-  return ExitReason::Failed(
-      absl::ResourceExhaustedError(absl::StrCat("the system has ", actors_max_, " actors, its actors_max")));
-}
-
 absl::Status SystemCore::NoCellError(Pid to) const {
-  if (IsRefused(to)) return CalleeExitedError(to.ToString(), TooManyActors());
+  if (IsRefused(to)) return CalleeExitedError(to.ToString(), population_.TooManyActors());
   return MakeError(ErrorKind::kNoProcess, "there is no such actor");
 }
 
@@ -141,7 +78,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
   Signal answer{.from = signal.to,
                 .to = signal.from,
                 .id = signal.id,
-                .reason = IsRefused(signal.to) ? TooManyActors() : ExitReason::NoProcess()};
+                .reason = IsRefused(signal.to) ? population_.TooManyActors() : ExitReason::NoProcess()};
   switch (signal.kind) {
     case SignalKind::kLink:
       answer.kind = SignalKind::kExit;
@@ -203,27 +140,8 @@ void SystemCore::Post(Signal signal) {
     AnswerForDead(*posted);
     DestroyLater(envelope);
   } else if (is_kill) {
-    FenceAfter(executor_, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
+    FenceAfterKill(*this, *cell, life);
   }
-}
-
-// If several systems share an executor, the timer may run after the life has ended and the system was destroyed. The
-// cell's memory still exists then, and refuses the post, because the life has ended; the system is used only after the
-// post was accepted.
-uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
-  const Pid actor = Pid::OfLife(life, cell.index());
-  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life, actor] {
-    PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kSignal, Signal{.kind = SignalKind::kKill, .to = actor}));
-    FenceAfter(*executor, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
-  });
-}
-
-uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
-  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life] {
-    auto has_started = std::make_shared<std::atomic<bool>>(false);
-    PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kOverdue, has_started));
-    FenceAfter(*executor, limits::kFenceAfterKill, cell, life, std::move(has_started));
-  });
 }
 
 void SystemCore::OnDeadLetter(DeadLetter letter) {
@@ -297,40 +215,9 @@ absl::StatusOr<Router*> SystemCore::RouterTo(Pid to) {
 }
 
 MessageLedger SystemCore::Ledger() const {
-  MessageLedger ledger;
-  ledgers_.ForEach(cells_, remote_room_,
-                   [&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { ledger += messages; });
+  MessageLedger ledger = ledgers_.Sum();
   ledger.refused = counts_.refused.value();
   return ledger;
-}
-
-std::vector<MailboxLedger> SystemCore::MailboxLedgers() const {
-  std::vector<MailboxLedger> ledgers;
-  // Several layouts may have the same mailbox; their counts of ended actors are added up.
-  std::map<std::pair<std::string, std::string>, MessageLedger> ended;
-  ledgers_.ForEach(cells_, remote_room_,
-                   [&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
-                     std::string name(mailbox == nullptr ? "" : mailbox->wire_name);
-                     std::string type = mailbox == nullptr ? "" : mailbox->request->name();
-                     if (actor.is_null()) {
-                       ended[{std::move(name), std::move(type)}] += messages;
-                     } else {
-                       ledgers.push_back(
-                           {.actor = actor, .mailbox = std::move(name), .type = std::move(type), .messages = messages});
-                     }
-                   });
-  for (const auto& [mailbox, messages] : ended) {
-    ledgers.push_back({.mailbox = mailbox.first, .type = mailbox.second, .messages = messages});
-  }
-  return ledgers;
-}
-
-std::vector<MailboxLedger> SystemCore::MailboxLedgers(Pid actor) const {
-  std::vector<MailboxLedger> ledgers = MailboxLedgers();
-  ledgers.erase(std::remove_if(ledgers.begin(), ledgers.end(),
-                               [&](const MailboxLedger& ledger) { return actor.is_null() || ledger.actor != actor; }),
-                ledgers.end());
-  return ledgers;
 }
 
 }  // namespace internal

@@ -5,14 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/base/optimization.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -20,24 +16,22 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/call_watch.h"
-#include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/memory/slow_path.h"
-#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/blocked_senders.h"
+#include "understudy/actors/internal/send/cell_arena.h"
 #include "understudy/actors/internal/send/remote_room.h"
 #include "understudy/actors/internal/system/caller_table.h"
-#include "understudy/actors/internal/system/failed_starts.h"
 #include "understudy/actors/internal/system/handler_sketches.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
 #include "understudy/actors/internal/system/message_traces.h"
+#include "understudy/actors/internal/system/observation.h"
+#include "understudy/actors/internal/system/population.h"
 #include "understudy/actors/internal/system/system_counts.h"
 #include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/ledger.h"
-#include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/node_table.h"
@@ -88,7 +82,7 @@ class SystemCore {
   ActorCell* CellOf(Pid pid) { return IsLocal(pid) ? cells_.Find(pid.cell()) : nullptr; }
   // A pid for a new life of `cell`.
   Pid NewPid(const ActorCell& cell) { return NewPidAt(cell.index()); }
-  // A pid for an actor whose spawn is refused because is_full(). It has no cell.
+  // A pid for an actor whose spawn is refused because the population is full. It has no cell.
   Pid NewRefusedPid() { return NewPidAt(CellArena::kNoCell); }
   bool IsRefused(Pid pid) const { return IsLocal(pid) && pid.cell() == CellArena::kNoCell; }
   // True if `pid`, which has this system's node, may have been the pid of an actor
@@ -125,11 +119,11 @@ class SystemCore {
   CallerTable& callers() { return callers_; }
 
   LedgerBook& ledgers() { return ledgers_; }
+  const LedgerBook& ledgers() const { return ledgers_; }
   SystemCounts& counts() { return counts_; }
   const SystemCounts& counts() const { return counts_; }
+  // Returns the counts of all messages of the system, with those that were refused.
   MessageLedger Ledger() const;
-  std::vector<MailboxLedger> MailboxLedgers() const;
-  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
 
   // Publishes the letter to the listeners: at once, or, if called from kernel code of a turn, later in user code.
   void OnDeadLetter(DeadLetter letter);
@@ -164,53 +158,10 @@ class SystemCore {
   // Does nothing without TracingOptions::spans.
   void SetTracing(const TracingOptions& options);
 
-  // The tracer gets one line for each step of each actor. Set before actors run.
-  void set_tracer(std::function<void(absl::string_view)> tracer) {
-    tracer_ = std::move(tracer);
-    is_observed_ = true;
-  }
-  const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
-  // How many messages each actor keeps for a crash report. Set before actors
-  // run.
-  void set_last_messages(int count) {
-    last_messages_ = count;
-    is_observed_ = is_observed_ || count > 0;
-  }
-  int last_messages() const { return last_messages_; }
-  void set_actors_max(int64_t count) { actors_max_ = count; }
-  // True if the system has as many actors as it may. Threads that spawn at the same time may exceed the limit by one
-  // each.
-  bool is_full() const {
-    // relaxed: no other data depends on the count.
-    return ABSL_PREDICT_FALSE(live_actors.load(std::memory_order_relaxed) >= actors_max_);
-  }
-  // The reason with which a spawn fails while is_full().
-  ExitReason TooManyActors() const;
-  void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
-  bool reports_crashes() const { return reports_crashes_; }
-  // True if steps are traced or last messages are kept.
-  bool is_observed() const { return is_observed_; }
-
-  // Actors that were spawned and have not ended. A DeferredDestruction and a CallbackTurn count themselves too, because
-  // they use the system. Shutdown waits for 0.
-  std::atomic<int64_t> live_actors{0};
-  // True once Shutdown has begun. From then on a newly spawned actor is ended at once if
-  // no parent would tell it to end: if a plain thread or an ending actor spawned it, or
-  // if it is not linked to its parent.
-  std::atomic<bool> is_stopping{false};
-  // True once the time of Shutdown is over: every newly spawned actor is ended at once.
-  std::atomic<bool> has_run_out{false};
-
-  // Number of plain threads in AwaitStart. Pairs with ActorCell::SetStarted.
-  std::atomic<int> awaited_starts{0};
-  FailedStarts& failed_starts() { return failed_starts_; }
-  const FailedStarts& failed_starts() const { return failed_starts_; }
-
-  // Kills that life after `delay`, unless it has ended, even if its handler does not
-  // return. Returns the id of the executor's timer.
-  uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
-  // Like KillAfter, for the time limit of a start: ends the life with StartTimeout, unless it has started or ended.
-  uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
+  Observation& observation() { return observation_; }
+  const Observation& observation() const { return observation_; }
+  Population& population() { return population_; }
+  const Population& population() const { return population_; }
 
   // Answers a signal to an actor that has ended: a link or monitor with the reason NoProcess, or with the reason of the
   // refused spawn, and an unlink with an acknowledgement. Counts a reply as late. Drops all other signals.
@@ -235,17 +186,13 @@ class SystemCore {
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
   std::atomic<NamePublisher*> publisher_{nullptr};
-  std::function<void(absl::string_view)> tracer_;
-  int last_messages_ = 0;
-  bool is_observed_ = false;
-  bool reports_crashes_ = true;
-  int64_t actors_max_ = limits::kActorsDefaultMax;
+  Observation observation_;
+  Population population_;
   Registry* registry_ = nullptr;  // constant after construction of the system
-  LedgerBook ledgers_;
+  LedgerBook ledgers_{cells_, remote_room_};
   // Shared with LifeHolds, which may outlive the system.
   const std::shared_ptr<LingeringLives> lingering_lives_ = std::make_shared<LingeringLives>(*this);
   SystemCounts counts_;
-  FailedStarts failed_starts_;
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
@@ -259,47 +206,6 @@ absl::Status EndedError();
 // Cancelled: the error for calls into the kernel by an actor that was fenced, or by
 // its suspended handlers while they are destroyed at its end.
 UNDERSTUDY_SLOW_PATH absl::Status RefusedError();
-
-// Messages of one node that have left one mailbox, all with the same admission.
-struct LeftRemote {
-  uint32_t messages = 0;
-  NodePlace node;     // of the senders
-  uint8_t place = 0;  // of the mailbox
-  Admission admission = Admission::kAllowance;
-  int64_t bytes = 0;
-};
-
-// The state of the turn that runs on a thread.
-struct CurrentTurn {
-  ActorCore* actor() const;  // inline in actor_core.h
-
-  SystemCore* system = nullptr;
-  ActorCell* cell = nullptr;  // null if `system` is null
-  // The actor's pid and, once they are known, its mailboxes. Copies: in the cell these words lie where senders write.
-  Pid self;
-  Gate* gates = nullptr;
-  const MailboxLayout* layout = nullptr;
-  // The actor's mailboxes (bit i is mailbox i) with new room that is not published to senders yet.
-  uint64_t unpublished = 0;
-  // Messages that left, of which the router was not told yet. Their mailbox is in `unpublished` too.
-  LeftRemote left_remote;
-  // Values that kernel code of the turn passed to DestroyLater.
-  DestructionQueue remains;
-};
-// The value of ThisTurn() outside turns. Never written.
-inline constinit CurrentTurn no_turn;
-// An access is one load without a call, as for this_worker in worker.h.
-inline constinit thread_local CurrentTurn* this_turn __attribute__((tls_model("initial-exec"))) = &no_turn;
-// The turn that runs on this thread. Outside turns its pointers are null and its pid is null.
-inline CurrentTurn& ThisTurn() { return *this_turn; }
-
-// The system in which this thread resolves names: the system of its turn, or else the
-// only system of the process. CHECKs that the process has exactly one in this case.
-SystemCore& SystemOfThisThread();
-void AddSystem(SystemCore* system);
-void RemoveSystem(SystemCore* system);
-// The name of the only system of the process; empty if there are several, or none.
-std::string NameOfOnlySystem();
 
 }  // namespace internal
 }  // namespace understudy

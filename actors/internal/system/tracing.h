@@ -31,6 +31,7 @@ class Tracing {
   uint64_t NewSpanId();
   MonotonicTime Now() { return clock_.Now(); }
   void Take(const Span& span) { spans_.Take(span); }
+  SpanCounts span_counts() const { return spans_.counts(); }
   // Contexts from outside that AdmitsForeign refused.
   int64_t foreign_refused() const { return foreign_refused_.load(std::memory_order_relaxed); }
 

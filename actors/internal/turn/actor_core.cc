@@ -16,6 +16,7 @@
 #include "understudy/actors/internal/turn/actor_handling.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
@@ -146,7 +147,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(ParentTie(parent, options.link, notifications));
-  if (system.has_run_out.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
+  if (system.population().has_run_out.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
@@ -157,7 +158,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   }
   core->spawn_arguments_ =
       new SpawnArguments{std::move(make), SpawnRecord(std::move(options), notifications.id), std::move(has_failed)};
-  system.live_actors.fetch_add(1, std::memory_order_relaxed);
+  system.population().live.fetch_add(1, std::memory_order_relaxed);
   cell->Open(self.life());
   system.executor().Schedule(core);
   return self;

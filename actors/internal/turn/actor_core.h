@@ -50,6 +50,7 @@
 #include "understudy/actors/internal/turn/actor_parts.h"
 #include "understudy/actors/internal/turn/actor_start.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/in_hand.h"
 #include "understudy/actors/internal/turn/life_stage.h"
 #include "understudy/actors/internal/turn/parent_tie.h"

@@ -18,6 +18,7 @@
 #include "understudy/actors/internal/system/message_traces.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
@@ -40,7 +41,7 @@ void KeepMessage(ActorCore& core, const Activation& activation) {
   if (note.contents.size() > limits::kReportedContentsBytesMax) {
     note.contents.resize(limits::kReportedContentsBytesMax);
   }
-  core.parts().crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().last_messages()));
+  core.parts().crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().observation().last_messages()));
 }
 
 Occupation OccupationOf(const ActorCore& core, const Activation& handler) {
@@ -71,21 +72,21 @@ std::string TitleOf(const ActorCore& core) {
 
 void Trace(ActorCore& core, absl::string_view what, const Activation& activation) {
   SystemCore& system = core.system();
-  if (system.last_messages() > 0 && what == "handles") KeepMessage(core, activation);
-  if (system.tracer() == nullptr) return;
+  if (system.observation().last_messages() > 0 && what == "handles") KeepMessage(core, activation);
+  if (system.observation().tracer() == nullptr) return;
   absl::string_view mailbox = "event";
   if (activation.mailbox >= 0) mailbox = core.layout()[static_cast<size_t>(activation.mailbox)].wire_name;
   const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
   const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
-  system.tracer()(absl::StrCat(core.self().ToString(), " ", what, " ", mailbox, " of ",
-                               type == nullptr ? "start" : type->name(), " from ", sender.ToString(),
-                               type == nullptr && what == "handles" ? " as " + TitleOf(core) : std::string()));
+  system.observation().tracer()(absl::StrCat(
+      core.self().ToString(), " ", what, " ", mailbox, " of ", type == nullptr ? "start" : type->name(), " from ",
+      sender.ToString(), type == nullptr && what == "handles" ? " as " + TitleOf(core) : std::string()));
 }
 
 void TraceEnd(ActorCore& core, const ExitReason& reason) {
-  if (core.system().tracer() == nullptr) return;
+  if (core.system().observation().tracer() == nullptr) return;
   const std::string line = absl::StrCat(core.self().ToString(), " ends: ", reason.ToString());
-  core.system().tracer()(absl::StrReplaceAll(line, {{"\n", "\\n"}}));
+  core.system().observation().tracer()(absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 
 void NoteTraced(ActorCore& core, const Envelope& message) {
@@ -113,13 +114,16 @@ void NoteTraced(ActorCore& core, const Envelope& message) {
 
 void LogCrash(ActorCore& core, const CrashReport& crash, const ExitReason& reason) {
   if (!core.system().log().Wants(LogSeverity::kError)) return;
-  const bool keeps_messages = core.system().last_messages() > 0;
-  LogError(core.system(), LineOf(crash, reason, core.parts().links().Links(),
-                                 keeps_messages ? NamesMessages::kYes : NamesMessages::kNo));
+  const bool keeps_messages = core.system().observation().last_messages() > 0;
+  LogError(
+      core.system(),
+      LineOf(crash, reason, core.parts().links().Links(), keeps_messages ? NamesMessages::kYes : NamesMessages::kNo),
+      crash.trace_id);
 }
 
-void LogError(SystemCore& system, absl::string_view line) {
-  system.log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
+void LogError(SystemCore& system, absl::string_view line, absl::string_view trace_id) {
+  const std::string text = absl::StrReplaceAll(line, {{"\n", "\\n"}});
+  system.log().Put({.severity = LogSeverity::kError, .text = text, .node = {}, .trace_id = trace_id});
 }
 
 Occupation ActorCore::occupation() const {
@@ -131,7 +135,7 @@ Occupation ActorCore::occupation() const {
 }
 
 void NoteCrash(ActorCore& core, ExitCause cause) {
-  if (!core.system().reports_crashes()) return;
+  if (!core.system().observation().reports_crashes()) return;
   Occupation doing = core.occupation();
   const bool is_outside = cause == ExitCause::kOwnOutside && !core.stage().start().is_constructing();
   const Envelope* const message =
@@ -144,6 +148,10 @@ void NoteCrash(ActorCore& core, ExitCause cause) {
   } else if (core.object() != nullptr) {
     const Actor& object = *core.object();
     report->label = DemangledName(typeid(object).name());
+  }
+  if (Activation* const handler = is_outside ? nullptr : core.current();
+      handler != nullptr && handler->held() != nullptr && handler->held()->trace != nullptr) {
+    report->trace_id = handler->held()->trace->context.trace.ToString();
   }
   report->doing = is_outside ? "no handler" : doing.ForCrashReport(message);
   if (core.parts().known_crash_notes() != nullptr) {

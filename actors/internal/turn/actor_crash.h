@@ -48,7 +48,7 @@ void DescribeForLog(const ActorCore& core, LogFormat format, LogOrigin& origin);
 void DescribeForSignal(const ActorCore& core, FixedText& who, FixedText& at);
 
 // Logs `line` as an error.
-void LogError(SystemCore& system, absl::string_view line);
+void LogError(SystemCore& system, absl::string_view line, absl::string_view trace_id = {});
 
 }  // namespace understudy::internal
 

@@ -10,6 +10,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/router.h"
 
 namespace understudy::internal {

@@ -19,6 +19,7 @@
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/actor_unhandled_mail.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
@@ -146,7 +147,7 @@ void EndLife(ActorCore& core, const ExitReason& reason) {
   BuryWaiting(core, reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
   if (!core.stage().start().has_started())
-    core.system().failed_starts().Note(core.self(), core.parts().parent(), reason);
+    core.system().population().failed_starts().Note(core.self(), core.parts().parent(), reason);
   TellOutcome(core,
               core.stage().start().has_declined() && !core.stage().is_fenced() ? SpawnOutcome::Kind::kIgnored
                                                                                : SpawnOutcome::Kind::kFailed,
@@ -180,7 +181,7 @@ const ExitReason* ActorCore::ending() const {
 // Suspended handlers newest first, OnExit, the object, names, exits and Downs.
 void ActorCore::End() {
   const ExitReason reason = ReasonOf(*this);
-  if (ABSL_PREDICT_FALSE(system().is_observed())) TraceEnd(*this, reason);
+  if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) TraceEnd(*this, reason);
   stage_.BeginEnd();
   cell().BeginStop();
   if (const CrashReport* crash = parts_.exits_or_default().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
@@ -264,9 +265,9 @@ void ActorCore::Free() {
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
   Executor& executor = core.executor();
-  // seq_cst: this thread writes live_actors and then loads, in Notify, the count of blocked threads; BlockUntil
-  // increments that count and then loads live_actors. So at least one of the two threads sees the other's write.
-  core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  // seq_cst: this thread writes Population::live and then loads, in Notify, the count of blocked threads; BlockUntil
+  // increments that count and then loads Population::live. So at least one of the two threads sees the other's write.
+  core.population().live.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
 

@@ -20,6 +20,7 @@
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_receive.h"
 #include "understudy/actors/internal/turn/actor_tracing.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 
 namespace understudy::internal {
@@ -76,7 +77,7 @@ void BeginTiming(ActorCore& core, Worker& worker, const Activation& activation) 
 // The actor may be fenced, so only what was noted at the begin is used.
 void EndTiming(SystemCore& system, Worker& worker) {
   const auto [kind, time] = worker.timer.End(system.clock().Now());
-  system.handler_sketches().Add(&worker, kind, time);
+  if (worker.timer.is_sample()) system.handler_sketches().Add(&worker, kind, time);
 }
 
 void SettleUnusual(ActorCore& core, Activation& activation) {
@@ -166,7 +167,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
 }
 
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "handles", *activation);
+  if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) Trace(*this, "handles", *activation);
   Activation& running = *activation;
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(*this, running);
@@ -191,7 +192,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 }
 
 void ActorCore::Resume(Waiter waiter) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "resumes", *waiter.activation);
+  if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) Trace(*this, "resumes", *waiter.activation);
   SetCurrent(waiter.activation);
   if (ABSL_PREDICT_FALSE(waiter.activation->held()->trace != nullptr)) EnterTrace(*waiter.activation);
   {

@@ -14,6 +14,7 @@
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 
 namespace understudy::internal {
@@ -53,7 +54,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
 // other thread has already settled the message and ended the actor's life, so nothing more is done here.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation,
                                                                MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace(*this, "handles", activation);
+  if (ABSL_PREDICT_FALSE(turn.system->observation().sees_steps())) Trace(*this, "handles", activation);
   SetCurrent(&activation);
   Worker& worker = *ThisWorker();
   if (ABSL_PREDICT_FALSE(worker.timer.IsDue())) BeginTiming(*this, worker, activation);

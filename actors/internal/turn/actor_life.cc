@@ -17,6 +17,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/send/constructing.h"
+#include "understudy/actors/internal/system/late_ends.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_disposal.h"
@@ -24,6 +25,7 @@
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/actor_unhandled_mail.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 
@@ -38,7 +40,7 @@ class Construction final : public MailboxHost {
   int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) override {
     UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
                      " is one too many: an actor has at most ", limits::kMailboxesPerActorMax, ", and this one has ",
-                     CountsByService());
+                     CountsByService(), ": move some to another actor");
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
     const MailboxLayout* const known = status_.ok() ? layout_->FindLonger(declaration) : nullptr;
     if (known != nullptr) {
@@ -129,7 +131,7 @@ bool ActorCore::Construct() {
   if (has_record) {
     const absl::Duration within = parts_.spawn_or_default().options().start_within;
     if (within != absl::InfiniteDuration()) {
-      parts_.spawn().SetStartTimer(system().EndStartAfter(within, cell(), life()));
+      parts_.spawn().SetStartTimer(EndStartAfter(system(), within, cell(), life()));
     }
   }
   Construction construction(*this);
@@ -176,7 +178,7 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    if (system().is_observed()) Trace(*this, "handles", starting);
+    if (system().observation().sees_steps()) Trace(*this, "handles", starting);
     SetCurrent(&starting);
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     SetCurrent(nullptr);
@@ -228,7 +230,11 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Sta
   if (stage_.has_exit()) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
-    stage_.BecomeProcess();
+    {
+      const KernelCode kernel;  // another thread may look at the stage while this one is in user code
+      if (kernel.is_fenced()) co_return;
+      stage_.BecomeProcess();
+    }
     co_await body;
     if (stage_.has_exit()) co_return;
     const KernelCode kernel;
@@ -271,7 +277,7 @@ void ActorCore::FinishStart() {
   stage_.Started();
   cell().SetStarted();
   // seq_cst: see SetStarted.
-  if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
+  if (system().population().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
   if (!parts_.empty()) {
     if (const uint64_t timer = parts_.spawn().TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
   }

@@ -10,6 +10,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/pending.h"
 
 namespace understudy::internal {

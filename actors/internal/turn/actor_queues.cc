@@ -14,6 +14,7 @@
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_disposal.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 
 namespace understudy::internal {
 namespace {

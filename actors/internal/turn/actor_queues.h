@@ -12,6 +12,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/envelope_ring.h"
 
 namespace understudy::internal {

@@ -8,10 +8,12 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/system/late_ends.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_streams.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -77,7 +79,7 @@ void OnExitSignal(ActorCore& core, const Signal& signal) {
   exits.NoteParentsExit();
   const absl::Duration within = core.parts().spawn_or_default().options().shutdown_within;
   if (exits.parents_timer() == 0 && within != absl::InfiniteDuration()) {
-    exits.SetParentsTimer(core.system().KillAfter(within, *ThisTurn().cell, core.self().life()));
+    exits.SetParentsTimer(KillAfter(core.system(), within, *ThisTurn().cell, core.self().life()));
   }
 }
 
@@ -120,7 +122,7 @@ void TellOfRefusedSpawn(ActorCore& core, Pid pid, SpawnLink link, const SpawnNot
                         SpawnOptions& options) {
   SystemCore& system = core.system();
   const Pid self = core.self();
-  const ExitReason reason = system.TooManyActors();
+  const ExitReason reason = system.population().TooManyActors();
   if (notifications.tells_outcome) {
     PostOrDrop(
         *ThisTurn().cell, system, self.life(),
@@ -280,8 +282,9 @@ Pid SpawnChild(ActorCore& core, SpawnOptions&& options, MakeActor&& make) {
   if (is_refused) has_failed = TooManyLinks();
   // While the system stops, a child that outlives its spawner would never be told to end, so it fails at once.
   const bool is_left_over = link == SpawnLink::kUnlinked || core.stage().is_ending() || core.stage().has_exit();
-  if (is_left_over && system.is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
-  const bool is_full = system.is_full();
+  if (is_left_over && system.population().is_stopping.load(std::memory_order_relaxed))
+    has_failed = ExitReason::Shutdown();
+  const bool is_full = system.population().is_full();
   const Pid pid = is_full ? system.NewRefusedPid()
                           : ActorCore::Spawn(system, core.self(), std::move(options), std::move(make), notifications,
                                              std::move(has_failed));

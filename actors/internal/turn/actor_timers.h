@@ -60,6 +60,9 @@ class ActorTimers {
   MonotonicTime suspension_end() const { return suspension_end_; }
   bool is_suspended() const { return !suspension_end_.is_infinite(); }
 
+  // The timers that run, without those whose event waits, and when the first of them is due; infinite if there is none.
+  size_t count() const { return timers_.size(); }
+  MonotonicTime NextTimer() const { return timers_.Next(); }
   // When NextDue is to be called, or the suspension ends.
   MonotonicTime Next() const { return std::min(timers_.Next(), suspension_end_); }
   // The next event that is due and is to be added to `events`; none when nothing more is due. Every and Idle run on,

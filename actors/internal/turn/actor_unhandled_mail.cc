@@ -10,6 +10,7 @@
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
 

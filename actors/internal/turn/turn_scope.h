@@ -5,6 +5,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 
 namespace understudy::internal {
 

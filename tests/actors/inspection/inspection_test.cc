@@ -28,6 +28,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/thread_pool.h"
+#include "understudy/tests/actors/inspection/blocker.h"
 
 namespace understudy {
 namespace {
@@ -73,23 +74,6 @@ class Customer final : public Actor {
   }
   const Ref<Shop> shop_;
   Behavior waiting_{"waiting", On(buy, &Customer::Buy)};
-};
-
-// Blocks its thread in each handler until the test goes on.
-class Blocker final : public Actor {
- public:
-  Mailbox<"block", int> block{this};
-  Blocker(absl::Notification* begun, absl::Notification* go_on) : begun_(begun), go_on_(go_on) {}
-  StartResult Start() override { return blocking_; }
-
- private:
-  void Block(int) {
-    begun_->Notify();
-    go_on_->WaitForNotification();
-  }
-  absl::Notification* const begun_;
-  absl::Notification* const go_on_;
-  Behavior blocking_{"blocking", On(block, &Blocker::Block)};
 };
 
 ActorInfo Inspect(ActorSystem& system, Pid pid) {
@@ -254,9 +238,53 @@ TEST(InspectionTest, AQueryFiltersByTextByWaitingMessagesAndByState) {
   EXPECT_THAT(ListActors(system, {.text = "Customer"}), only(customer.pid()));
   EXPECT_THAT(ListActors(system, {.text = "corner"}), only(shop.pid()));
   EXPECT_THAT(ListActors(system, {.text = customer.pid().ToString()}), only(customer.pid()));
+  EXPECT_THAT(ListActors(system, {.text = "waiting"}), only(customer.pid())) << "its behavior";
   EXPECT_THAT(ListActors(system, {.waiting_min = 1}), only(shop.pid()));
-  EXPECT_THAT(ListActors(system, {.mailbox = "buy"}), only(customer.pid()));
   EXPECT_THAT(ListActors(system, {.state = ActorState::kStuck}).actors, IsEmpty());
+}
+
+// Has a timer of its own and two of its behavior.
+class Ticker final : public Actor {
+ public:
+  StartResult Start() override {
+    EXPECT_TRUE(context().StartTimer("late", absl::Seconds(60), [](const TimerEvent&) {}).ok());
+    return ticking_;
+  }
+
+ private:
+  Behavior ticking_{"ticking", Every(absl::Seconds(10), [] {}), After(absl::Seconds(30), [] {})};
+};
+
+TEST(InspectionTest, TheTimersThatRunAreToldWithTheTimeUntilTheFirst) {
+  TestSystem system;
+  const Ref<Ticker> ticker = system.Spawn<Ticker>();
+  const Ref<Shop> shop = system.Spawn<Shop>();
+  system.RunUntilIdle();
+  EXPECT_EQ(Inspect(system, ticker.pid()).timers, 3);
+  EXPECT_EQ(Inspect(system, ticker.pid()).next_timer_in, absl::Seconds(10));
+  system.Advance(absl::Seconds(4));
+  EXPECT_EQ(Inspect(system, ticker.pid()).next_timer_in, absl::Seconds(6));
+  system.Advance(absl::Seconds(30));
+  EXPECT_EQ(Inspect(system, ticker.pid()).timers, 2) << "the After has fired";
+  EXPECT_EQ(Inspect(system, shop.pid()).timers, 0);
+  EXPECT_EQ(Inspect(system, shop.pid()).next_timer_in, absl::InfiniteDuration());
+}
+
+TEST(InspectionTest, TopByBytesHasTheActorsWhoseWaitingMessagesHaveTheMostBytes) {
+  TestSystem system;
+  std::vector<Ref<Shop>> shops;
+  for (int i = 0; i < 3; ++i) shops.push_back(system.Spawn<Shop>());
+  system.RunUntilIdle();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(shops[0][&Shop::item].Send(i).ok());  // not bounded in bytes
+  ASSERT_TRUE(shops[1][&Shop::text].Send(std::string(100, 'x')).ok());
+  ASSERT_TRUE(shops[2][&Shop::text].Send(std::string(400, 'x')).ok());
+  const std::vector<ActorInfo> top = TopActors(system, 10, TopBy::kBytes);
+  ASSERT_EQ(top.size(), 2U);
+  EXPECT_EQ(top[0].pid, shops[2].pid());
+  EXPECT_EQ(top[1].pid, shops[1].pid());
+  EXPECT_GE(top[0].waiting_bytes, 400);
+  EXPECT_EQ(top[0].waiting_bytes, Inspect(system, shops[2].pid()).mailboxes[3].bytes);
+  EXPECT_EQ(Inspect(system, shops[0].pid()).waiting_bytes, 0);
 }
 
 TEST(InspectionTest, TopHasTheActorsWithTheMostWaitingMessagesAndNoOthers) {
@@ -380,19 +408,6 @@ TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActor
   go_on.Notify();
 }
 
-TEST(InspectionTest, AnActorWithAThreadOfItsOwnIsToldWhileItsHandlerRuns) {
-  absl::Notification begun;
-  absl::Notification go_on;
-  ActorSystem system;
-  const Ref<Blocker> blocker = system.Spawn<Blocker>(SpawnOptions{.thread = SpawnThread::kOwn}, &begun, &go_on);
-  blocker[&Blocker::block].Tell(1);
-  begun.WaitForNotification();
-  const ActorInfo info = Inspect(system, blocker.pid());
-  EXPECT_EQ(info.state, ActorState::kRunning);
-  EXPECT_THAT(info.doing, HasSubstr("block"));
-  go_on.Notify();
-}
-
 // Counts; the total is asked for in the end.
 class Counter final : public Actor {
  public:
@@ -425,6 +440,27 @@ TEST(InspectionTest, LooksAtActorsUnderLoadLoseNoMessageAndNoWakeUp) {
   is_over.store(true);
   looking.join();
   EXPECT_EQ(total.value_or(-1), kMessages);
+}
+
+// In the process style, with a body that is over at once.
+class Passer final : public Actor {
+ public:
+  StartResult Start() override { return Pass(); }
+
+ private:
+  Task<> Pass() { co_return; }
+};
+
+// ThreadSanitizer finds what a look reads that the start writes.
+TEST(InspectionTest, ALookMayMeetAProcessThatBegins) {
+  ActorSystem system({.threads = {.threads = 2}});
+  std::atomic<bool> is_over{false};
+  std::thread looking([&] {
+    while (!is_over.load()) (void)system.executor().Workers();
+  });
+  for (int i = 0; i < 2'000; ++i) EXPECT_TRUE(system.AwaitEnd(system.Spawn<Passer>().pid(), kWithin).ok());
+  is_over.store(true);
+  looking.join();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +30,15 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Text = google::protobuf::StringValue;
 
+// Calls a function while its size is taken.
+struct Measured {
+  std::function<void()> when_measured;
+};
+size_t MessageBytes(const Measured& message) {
+  message.when_measured();
+  return sizeof(message);
+}
+
 // Takes texts and numbers, and leaves `later` shut until it is told to open.
 class Desk final : public Actor {
  public:
@@ -36,12 +46,17 @@ class Desk final : public Actor {
   Mailbox<"number", int> number{this};
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"turn", int> turn{this};
+  Mailbox<"measured", Measured> measured{this};
   StartResult Start() override { return first_; }
 
  private:
   Behavior second_{"second", On(number, [](int) {})};
-  Behavior first_{"first", On(text, [](Text) {}), On(number, [](int) {}), On(ask, [](int n) { return n; }),
-                  On(turn, [this](int) { Become(second_); })};
+  Behavior first_{"first",
+                  On(text, [](Text) {}),
+                  On(number, [](int) {}),
+                  On(ask, [](int n) { return n; }),
+                  On(turn, [this](int) { Become(second_); }),
+                  On(measured, [](Measured) {})};
 };
 
 // Takes numbers in the process style.
@@ -119,6 +134,18 @@ TEST_F(MessageTraceTest, ItEndsAfterSoManyMessages) {
   EXPECT_THAT(Numbers(*trace), ElementsAre(1, 2, 3));
   Tell(5);
   EXPECT_THAT(Numbers(*trace), IsEmpty());
+}
+
+TEST_F(MessageTraceTest, ItIsNotOverWhileItsLastMessageIsBeingNoted) {
+  const std::unique_ptr<MessageTrace> trace = Start({.messages_max = 1});
+  std::vector<bool> was_over;
+  const auto look = [&] { was_over.push_back(trace->IsOver()); };
+  desk_[&Desk::measured].Tell(Measured{look});
+  was_over.clear();  // without the look for the sender, who counts the bytes of the mailbox
+  system_.RunUntilIdle();
+  EXPECT_THAT(was_over, ElementsAre(false));
+  EXPECT_TRUE(trace->IsOver());
+  EXPECT_THAT(Numbers(*trace), ElementsAre(1));
 }
 
 TEST_F(MessageTraceTest, ItEndsWithItsTime) {

@@ -157,7 +157,9 @@ TEST_F(SuspensionTest, InspectionTellsItWithItsTime) {
   for (const MailboxInfo& mailbox : info->mailboxes) EXPECT_EQ(ClosedByName(mailbox.closed_by), "suspension");
   system_.Resume(desk_.pid());
   system_.RunUntilIdle();
-  for (const MailboxInfo& mailbox : Look()->mailboxes) EXPECT_EQ(ClosedByName(mailbox.closed_by), "open");
+  const absl::optional<ActorInfo> resumed = Look();
+  ASSERT_TRUE(resumed.has_value());
+  for (const MailboxInfo& mailbox : resumed->mailboxes) EXPECT_EQ(ClosedByName(mailbox.closed_by), "open");
 }
 
 TEST_F(SuspensionTest, AnEndlessOneIsShortened) {

@@ -2,6 +2,7 @@
 
 #include "understudy/tools/protoc_gen_understudy/generator.h"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,7 +56,8 @@ class ErrorPrinter : public google::protobuf::io::ErrorCollector,
 class GeneratorTest : public testing::Test {
  protected:
   // The error for bad.proto, or empty. The file begins with `head`, on its first line, and has `services` from line 2.
-  std::string ErrorOf(absl::string_view services, absl::string_view head = "package bad;") {
+  std::string ErrorOf(absl::string_view services, absl::string_view head = "package bad;",
+                      const std::string& parameter = "") {
     const std::string text = absl::StrCat("syntax = 'proto3'; ", head,
                                           " import 'google/protobuf/empty.proto';"
                                           " import 'understudy/proto/options.proto'; message M {}\n",
@@ -75,7 +77,7 @@ class GeneratorTest : public testing::Test {
     const google::protobuf::FileDescriptor* file = pool_->BuildFileCollectingErrors(parsed, &errors);
     if (file == nullptr) return "bad.proto cannot be built";
     std::string error;
-    EXPECT_EQ(ActorGenerator().Generate(file, "", &sink_, &error), error.empty());
+    EXPECT_EQ(ActorGenerator().Generate(file, parameter, &sink_, &error), error.empty());
     return error;
   }
   // The same of one rpc, on line 3.
@@ -168,6 +170,34 @@ TEST_F(GeneratorTest, TwoRpcsWithOneHashAreAnError) {
   EXPECT_THAT(ErrorOfRpc("  rpc Shgqkuk(M) returns (M);\n  rpc Zwnyetk(M) returns (M);"),
               HasSubstr("bad.proto:4:7: rpc S.Zwnyetk: its wire name bad.S/Zwnyetk has the same 32-bit hash as "
                         "bad.S/Shgqkuk: rename one of them"));
+}
+
+TEST_F(GeneratorTest, AWireNameThatIsTooLongIsAnError) {
+  // "bad.S/R" are the other bytes of the name.
+  const auto error = [&](size_t bytes) {
+    return ErrorOfRpc(absl::StrCat("  rpc R", std::string(bytes - 7, 'x'), "(M) returns (M);"));
+  };
+  EXPECT_EQ(error(kWireNameBytesMax), "");
+  EXPECT_THAT(error(kWireNameBytesMax + 1), HasSubstr("x: its wire name has 1025 bytes: expected at most 1024"));
+}
+
+TEST_F(GeneratorTest, AParameterIsAnError) {
+  EXPECT_EQ(ErrorOf("service S {}", "package good;", "mocks=no"),
+            "unknown parameter 'mocks=no': protoc-gen-understudy takes none");
+  EXPECT_TRUE(sink_.files.empty());
+}
+
+TEST_F(GeneratorTest, AllErrorsOfAnRpcAreToldEachAtItsPlace) {
+  EXPECT_EQ(
+      ErrorOfRpc("  rpc New(M) returns (M) {\n"
+                 "    option (understudy.options.time_to_live) = 'soon';\n"
+                 "    option (understudy.options.capacity_messages) = 0;\n"
+                 "  }"),
+      "no actor classes can be made of it:\n"
+      "bad.proto:3:7: rpc S.New: its member would be 'new', which is a C++ keyword: rename the rpc\n"
+      "bad.proto:4:5: rpc S.New: time_to_live is 'soon': expected a positive number with a unit, such as 1h30m or "
+      "250ms\n"
+      "bad.proto:5:5: rpc S.New: capacity_messages is 0: expected 1 to 536870912");
 }
 
 TEST_F(GeneratorTest, AllErrorsAreToldInTheOrderOfTheFile) {

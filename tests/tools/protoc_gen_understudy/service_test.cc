@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/empty.pb.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
@@ -20,6 +21,7 @@
 #include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.pb.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counters.h"
+#include "understudy/transport/protocol/fingerprint.h"
 
 namespace counter {
 namespace {
@@ -137,6 +139,17 @@ TEST_F(ServiceTest, AnActorOfTwoServicesHasARefOfEach) {
   EXPECT_EQ(Ask(keeper.freeze(), FreezeRequest())->total(), 2);
   counter.add().Tell(Number(2));
   EXPECT_EQ(Ask(counter.total(), TotalRequest())->total(), 2);
+}
+
+// The plugin computes it from the .proto file, and a node from what is linked into it.
+TEST(FingerprintOfARefTest, IsThatOfItsService) {
+  const auto fingerprint_of = [](const std::string& service) {
+    return understudy::actor_protocol::ServiceFingerprint(
+        *google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service));
+  };
+  EXPECT_EQ(CounterRef::kFingerprint, fingerprint_of("counter.Counter"));
+  EXPECT_EQ(SummerRef::kFingerprint, fingerprint_of("counter.Summer"));
+  EXPECT_NE(CounterRef::kFingerprint, SummerRef::kFingerprint);
 }
 
 TEST_F(ServiceTest, ARefComparesHashesAndPrintsAsItsPid) {

@@ -5,9 +5,9 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
+#include <functional>
 #include <memory>
+#include <ostream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -33,7 +34,9 @@
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tests/transport/socket_path.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/screen.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node.h"
@@ -45,6 +48,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 struct Outcome {
@@ -54,13 +58,15 @@ struct Outcome {
 };
 
 // Runs `understudy WORD… --ops=…`, with `answer` on its standard input.
-Outcome RunWords(std::vector<std::string> words, const std::string& answer = "") {
+Outcome RunWords(std::vector<std::string> words, const std::string& answer = "",
+                 absl::Duration answers_within = absl::Seconds(60)) {
   const absl::StatusOr<Arguments> arguments = ParseArguments(words, SocketPath());
   if (!arguments.ok()) return {.status = arguments.status()};
   std::istringstream in(answer);
   std::ostringstream out;
   std::ostringstream prompt;
-  absl::Status status = RunCommand(*arguments, {.in = in, .out = out, .prompt = prompt});
+  absl::Status status =
+      RunCommand(*arguments, {.in = in, .out = out, .prompt = prompt, .answers_within = answers_within});
   return {.status = std::move(status), .out = out.str(), .prompt = prompt.str()};
 }
 
@@ -126,6 +132,57 @@ TEST(ClientTest, AQuestionNamesTheActorThatIsMeantAndAnythingButYesDoesNothing) 
   EXPECT_EQ(RunWords({"kill", "clerk", "--yes"}).prompt, "");
 }
 
+TEST(ClientTest, ANodeThatDoesNotTellItsKeptEntriesIsNotWaitedForForEver) {
+  Impostor impostor(SocketPath());
+  const Outcome shown = RunWords({"dead-letters"}, "", absl::Milliseconds(50));
+  EXPECT_EQ(shown.status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(shown.status.message()), HasSubstr("has not answered within 50ms"));
+}
+
+// Keeps what is written to it, and fails at the flush at which `goes_on` is false.
+class Display final : public std::stringbuf {
+ public:
+  explicit Display(std::function<bool(const std::string& shown)> goes_on) : goes_on_(std::move(goes_on)) {}
+  int sync() override { return goes_on_(str()) ? 0 : -1; }
+
+ private:
+  const std::function<bool(const std::string& shown)> goes_on_;
+};
+
+TEST(ClientTest, TopIsShownAgainAlsoAfterANodeThatDidNotAnswer) {
+  for (const auto& [is_terminal, format] : {std::pair(true, "--by=age"), {false, "--by=age"}, {true, "--json"}}) {
+    auto impostor = std::make_unique<Impostor>(SocketPath());
+    int pictures = 0;
+    // The node is gone after the first picture, and back when its absence was told.
+    const auto goes_on = [&](const std::string& shown) {
+      if (absl::EndsWith(shown, "; trying again\n")) {
+        if (impostor == nullptr) impostor = std::make_unique<Impostor>(SocketPath());
+        return true;
+      }
+      impostor = nullptr;
+      return ++pictures < 2;
+    };
+    Display shown(goes_on);
+    Display told(goes_on);
+    std::ostream out(&shown);
+    std::ostream prompt(&told);
+    std::istringstream in;
+    const absl::StatusOr<Arguments> arguments = ParseArguments({"top", "--watch", format}, SocketPath());
+    ASSERT_TRUE(arguments.ok()) << arguments.status();
+    Terminal terminal{.in = in, .out = out, .prompt = prompt, .watch_period = absl::Milliseconds(1)};
+    if (is_terminal) terminal.window = [] { return Window{.rows = 4, .columns = 200}; };
+    EXPECT_TRUE(RunCommand(*arguments, terminal).ok());
+    EXPECT_EQ(pictures, 2);
+    if (is_terminal && !arguments->json) {
+      EXPECT_THAT(shown.str(), AllOf(HasSubstr("\033[H\033[2Jsystem "), HasSubstr(" more lines)\n")));
+      EXPECT_THAT(shown.str(), HasSubstr("understudy: no node answers on "));
+    } else {
+      EXPECT_THAT(shown.str(), Not(HasSubstr("\033")));
+      EXPECT_THAT(told.str(), HasSubstr("understudy: no node answers on "));
+    }
+  }
+}
+
 // Files what it is told.
 class Clerk final : public Actor {
  public:
@@ -184,9 +241,8 @@ TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
 }
 
 TEST(ClientTest, ACommandIsRunOverTls) {
-  std::string folder = "/tmp/understudy.XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  ASSERT_EQ(std::system(absl::StrCat("tools/make_certs ", folder, " desk alice 2>/dev/null").c_str()), 0);
+  TestCertificates certificates;
+  certificates.Make("all", "desk alice");
   KeptLog log;
   ActorSystem system({.name = "desk", .log = &log});
   absl::StatusOr<std::unique_ptr<Node>> node =
@@ -195,14 +251,12 @@ TEST(ClientTest, ACommandIsRunOverTls) {
   absl::StatusOr<std::unique_ptr<Ops>> ops =
       Ops::Start(system, {.listen = "127.0.0.1:0",
                           .node = node->get(),
-                          .credentials = Credentials::Tls({.certificate_file = folder + "/desk.pem",
-                                                           .key_file = folder + "/desk.key",
-                                                           .ca_file = folder + "/ca.pem"})});
+                          .credentials = Credentials::Tls(certificates.Files("all", "desk"))});
   ASSERT_TRUE(ops.ok()) << ops.status();
   const auto run = [&](const std::string& name, std::vector<std::string> words) {
     words.push_back(absl::StrCat("--ops=tls://", name, "@", (*ops)->address()));
     for (const char* option : {"--cert=FOLDER/alice.pem", "--key=FOLDER/alice.key", "--ca=FOLDER/ca.pem"}) {
-      words.push_back(absl::StrReplaceAll(option, {{"FOLDER", folder}}));
+      words.push_back(absl::StrReplaceAll(option, {{"FOLDER", certificates.File("all")}}));
     }
     return RunWords(words);
   };
@@ -213,7 +267,6 @@ TEST(ClientTest, ACommandIsRunOverTls) {
   EXPECT_EQ(run("shop", {"node"}).status.code(), absl::StatusCode::kUnavailable)
       << "the certificate names another node";
   *ops = nullptr;
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ClientTest, AnAddressThatCannotBeUsedIsToldWithWhatIsExpected) {

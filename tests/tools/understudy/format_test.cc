@@ -4,11 +4,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/dot.h"
+#include "understudy/tools/understudy/screen.h"
 #include "understudy/tools/understudy/tables.h"
 
 namespace understudy::tool {
@@ -35,12 +38,13 @@ TEST(TablesTest, ActorsAreColumnsWithNumbersToTheRightAndDashesForNothing) {
   stuck.add_names("clerk");
   stuck.set_behavior("working");
   stuck.set_oldest_age_nanos(61'270'000'000);
+  stuck.set_waiting_bytes(4'096);
   proto::ActorDetails awaiting = Actor("<desk.7.2>", proto::AWAITING, 0);
   awaiting.add_awaiting("shop.Clerk/Buy");
   EXPECT_EQ(FormatActors({stuck, awaiting}),
-            "PID          STATE     WAITING  AGE     BEHAVIOR  CLASS        NAME   DOING\n"
-            "<desk.10.2>  stuck         120  1m1.2s  working   shop::Clerk  clerk  shop.Clerk/File for 3.2s\n"
-            "<desk.7.2>   awaiting        0  -       -         shop::Clerk  -      shop.Clerk/Buy\n");
+            "PID          STATE     WAITING  BYTES  AGE     BEHAVIOR  CLASS        NAME   DOING\n"
+            "<desk.10.2>  stuck         120   4096  1m1.2s  working   shop::Clerk  clerk  shop.Clerk/File for 3.2s\n"
+            "<desk.7.2>   awaiting        0      -  -       -         shop::Clerk  -      shop.Clerk/Buy\n");
 }
 
 TEST(TablesTest, AnActorIsShownWithItsMailboxesAndWhatBecameOfTheirMessages) {
@@ -81,32 +85,11 @@ TEST(TablesTest, ASuspendedActorIsShownWithItsTime) {
   actor.set_state(proto::IDLE);
   actor.set_is_complete(true);
   actor.set_suspended_for_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(20'550)));
-  EXPECT_EQ(FormatActor(actor), "<desk.10.2>: idle, suspended for 20.5s more\nno mailboxes\n");
+  actor.set_timers(2);
+  actor.set_next_timer_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(1'550)));
+  EXPECT_EQ(FormatActor(actor),
+            "<desk.10.2>: idle, suspended for 20.5s more\ntimers: 2, the next in 1.5s\nno mailboxes\n");
   EXPECT_THAT(FormatActors({actor}), HasSubstr("suspended for 20.5s more"));
-}
-
-TEST(TablesTest, ATreeIsIndentedAndSaysWhichSupervisorHasNotAnswered) {
-  proto::GetTreeReply tree;
-  proto::SupervisorDetails& root = *tree.add_supervisors();
-  root.set_pid("<desk.1.1>");
-  root.add_names("root");
-  proto::ChildDetails& inner = *root.add_children();
-  inner.set_id("inner");
-  inner.set_state("running");
-  inner.set_kind("supervisor");
-  inner.set_restart("permanent");
-  inner.set_pid("<desk.2.1>");
-  inner.set_restarts(3);
-  proto::SupervisorDetails& below = *tree.add_supervisors();
-  below.set_pid("<desk.2.1>");
-  below.set_parent("<desk.1.1>");
-  below.set_error("no answer within 500ms");
-  EXPECT_EQ(FormatTree(tree),
-            "CHILD                         STATE    KIND        RESTART    PID         RESTARTS\n"
-            "root                          -        -           -          <desk.1.1>         -\n"
-            "  inner                       running  supervisor  permanent  <desk.2.1>         3\n"
-            "    (no answer within 500ms)  -        -           -          -                  -\n");
-  EXPECT_EQ(FormatTree(proto::GetTreeReply()), "no supervisors\n");
 }
 
 TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
@@ -161,7 +144,7 @@ TEST(TablesTest, TimesOfHandlersHaveThreeDigits) {
 TEST(ArgumentsTest, TopTakesAnOrder) {
   EXPECT_EQ(ParseArguments({"top", "--by=handler-time", "--watch"}, "/run/ops")->by, "handler-time");
   EXPECT_EQ(ParseArguments({"top", "--by=size"}, "/run/ops").status().message(),
-            "'size' is no order: expected waiting, age or handler-time; see understudy top --help");
+            "'size' is no order: expected waiting, age, waiting-bytes or handler-time; see understudy top --help");
   EXPECT_EQ(ParseArguments({"ps", "--by=waiting"}, "/run/ops").status().message(),
             "'ps' takes no --by=waiting; see understudy ps --help");
 }
@@ -182,6 +165,44 @@ TEST(TablesTest, AMessageOfATraceIsALine) {
             "1970-01-01T00:00:00.000  #7  file  shop.File  12 bytes from <desk.1.1>: id: 3\n");
 }
 
+TEST(TablesTest, APeerIsShownWithItsSessionAndWhatBecameOfItsEnvelopes) {
+  proto::ListPeersReply peers;
+  proto::PeerDetails& up = *peers.add_peers();
+  up.set_node("b");
+  up.set_address("127.0.0.1:7001");
+  up.set_is_live(true);
+  up.set_is_up(true);
+  up.set_epoch(2);
+  up.set_heartbeat_interval_nanos(1'000'000'000);
+  up.set_silence_timeout_nanos(4'000'000'000);
+  up.set_grace_period_nanos(5'000'000'000);
+  up.set_credit_held_messages(16);
+  up.set_claims_refused(1);
+  up.set_bytes_waiting(90);
+  up.set_envelopes_accepted(12);
+  up.set_envelopes_acknowledged(6);
+  up.set_envelopes_refused(4);
+  up.set_envelopes_waiting(2);
+  proto::RefusedMessages& full = *up.add_refused_by_peer();
+  full.set_why("Full");
+  full.set_count(3);
+  proto::RefusedMessages& unknown = *up.add_refused_by_peer();
+  unknown.set_why("NoMailbox");
+  unknown.set_count(1);
+  peers.add_peers()->set_node("c");
+  EXPECT_EQ(FormatPeers(peers),
+            "PEER  STATE  EPOCH  ADDRESS         HEARTBEAT  SILENCE  GRACE  CREDIT HELD  CREDIT GIVEN  WITHOUT CREDIT  "
+            "FORBIDDEN  NAMES REFUSED\n"
+            "b     up         2  127.0.0.1:7001  1s         4s       5s              16             0               0  "
+            "        0              1\n"
+            "c     down       0  -               -          -        -                0             0               0  "
+            "        0              0\n"
+            "\n"
+            "PEER  UNACKNOWLEDGED BYTES  ACCEPTED  ACKNOWLEDGED  REFUSED  UNCONFIRMED  WAITING  WHY REFUSED\n"
+            "b                       90        12             6        4            0        2  Full 3, NoMailbox 1\n"
+            "c                        0         0             0        0            0        0  -\n");
+}
+
 TEST(TablesTest, PeersOfSeveralNodesAreOneTable) {
   std::vector<proto::NodePeers> nodes(2);
   nodes[0].set_node("a");
@@ -192,6 +213,81 @@ TEST(TablesTest, PeersOfSeveralNodesAreOneTable) {
   EXPECT_THAT(text, StartsWith("NODE  PEER  STATE"));
   EXPECT_THAT(text, HasSubstr("\na     b     down"));
   EXPECT_THAT(text, HasSubstr("\nb     a     down"));
+}
+
+// Ends a label, begins an attribute, an escape, an entity and a comment of DOT.
+constexpr char kHostileInDot[] = "a\"]; n9 [shape=none] /* \\N\\ &lt; <b>";
+constexpr char kHostileAsLabel[] = R"(a\"]; n9 [shape=none] /* \\N\\ &amp;lt; <b>)";
+
+TEST(DotTest, AWaitIsAnEdgeWithTheHandlerThatWaits) {
+  proto::ActorDetails orders = Actor("<desk.7.2>", proto::AWAITING, 0);
+  orders.add_names("orders");
+  orders.add_awaiting(kHostileInDot);
+  orders.add_asks("<desk.9.1>");
+  orders.add_asks("<desk.8.2>");
+  proto::ActorDetails stock = Actor("<desk.8.2>", proto::AWAITING, 0);
+  stock.set_label("the stock");
+  stock.add_awaiting("Reserve");
+  stock.add_asks("<desk.7.2>");
+  EXPECT_EQ(WaitsDot({orders, stock, Actor("<desk.6.2>", proto::IDLE, 0)}), absl::StrCat(R"dot(digraph waits {
+  node [shape=box];
+  n0 [label="orders\n<desk.7.2>"];
+  n1 [label="the stock\n<desk.8.2>"];
+  n2 [label="<desk.9.1>"];
+  n0 -> n2 [label=")dot",
+                                                                                         kHostileAsLabel, R"dot("];
+  n0 -> n1 [label=")dot",
+                                                                                         kHostileAsLabel, R"dot("];
+  n1 -> n0 [label="Reserve"];
+}
+)dot"));
+}
+
+TEST(DotTest, ASessionIsAnEdgeThatIsDashedUnlessItIsUp) {
+  std::vector<proto::NodePeers> nodes(2);
+  nodes[0].set_node("a");
+  proto::PeerDetails& up = *nodes[0].add_peers();
+  up.set_node("b");
+  up.set_is_live(true);
+  up.set_is_up(true);
+  up.set_epoch(2);
+  nodes[0].add_peers()->set_node(kHostileInDot);
+  nodes[1].set_node("b");
+  proto::PeerDetails& suspect = *nodes[1].add_peers();
+  suspect.set_node("a");
+  suspect.set_is_live(true);
+  suspect.set_epoch(2);
+  EXPECT_EQ(PeersDot(nodes), absl::StrCat(R"dot(digraph peers {
+  node [shape=box];
+  n0 [label="a"];
+  n1 [label="b"];
+  n2 [label=")dot",
+                                          kHostileAsLabel, R"dot("];
+  n0 -> n1 [label="up, epoch 2"];
+  n0 -> n2 [label="down", style=dashed];
+  n1 -> n0 [label="suspect, epoch 2", style=dashed];
+}
+)dot"));
+}
+
+TEST(ArgumentsTest, GraphsAreOfTreeWaitsAndPeers) {
+  for (const char* command : {"tree", "waits", "peers"}) {
+    EXPECT_TRUE(ParseArguments({command, "--dot"}, "/run/ops")->dot) << command;
+    EXPECT_THAT(HelpText(command), HasSubstr("  --dot  writes a graph for Graphviz"));
+  }
+  EXPECT_TRUE(ParseArguments({"cluster", "tree", "/a", "--dot"}, "")->dot);
+  EXPECT_EQ(ParseArguments({"ps", "--dot"}, "/run/ops").status().message(),
+            "'ps' takes no --dot; see understudy ps --help");
+  EXPECT_EQ(ParseArguments({"tree", "--dot", "--json"}, "/run/ops").status().message(),
+            "'tree' takes --json or --dot, not both; see understudy tree --help");
+}
+
+TEST(ScreenTest, ATextIsCutToTheWindow) {
+  constexpr char kClear[] = "\033[H\033[2J";
+  EXPECT_EQ(Screen("a\nb\n", {.rows = 3, .columns = 80}), absl::StrCat(kClear, "a\nb\n"));
+  EXPECT_EQ(Screen("a\nb\nc\n", {.rows = 3, .columns = 80}), absl::StrCat(kClear, "a\n(2 more lines)\n"));
+  EXPECT_EQ(Screen("a\nb\n", {.rows = 1, .columns = 3}), absl::StrCat(kClear, "(2 \n"));
+  EXPECT_EQ(Screen("\u00e4\u00f6\u00fc.\n", {.rows = 9, .columns = 3}), absl::StrCat(kClear, "\u00e4\u00f6\u00fc\n"));
 }
 
 TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {

@@ -9,11 +9,14 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "understudy/proto/ops.grpc.pb.h"
 #include "understudy/proto/ops.pb.h"
 
@@ -30,6 +33,7 @@ class Impostor final : public proto::Ops::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
+  ~Impostor() override { server_->Shutdown(std::chrono::system_clock::now()); }  // also with a call under way
 
   grpc::Status GetNode(grpc::ServerContext*, const proto::GetNodeRequest*, proto::NodeDetails* reply) override {
     reply->set_name(kHostile);
@@ -59,12 +63,18 @@ class Impostor final : public proto::Ops::Service {
       proto::SupervisorDetails& supervisor = *reply->add_supervisors();
       supervisor.set_pid(absl::StrCat(kHostile, i));
       supervisor.set_parent(absl::StrCat(kHostile, (i + 1) % 3));
-      supervisor.set_error(kHostile);
+      supervisor.set_strategy(kHostile);
+      supervisor.set_period_nanos(INT64_MIN);
       for (int child = 0; child < 300; ++child) {
         supervisor.add_children()->set_pid(absl::StrCat(kHostile, child % 3));
       }
-      supervisor.add_children()->set_id(kHostile);
+      proto::ChildDetails& child = *supervisor.add_children();
+      child.set_id(kHostile);
+      child.set_last_exit(kHostile);
+      child.set_exited_at_nanos(INT64_MIN);
+      child.set_starts_at_nanos(INT64_MAX);
     }
+    reply->set_clock_nanos(INT64_MAX);
     proto::SupervisorDetails& root = *reply->add_supervisors();
     root.set_pid("root");
     for (int i = 0; i < 3; ++i) root.add_children()->set_pid(absl::StrCat(kHostile, i));
@@ -77,6 +87,13 @@ class Impostor final : public proto::Ops::Service {
     entry.set_time_unix_nanos(INT64_MAX);
     writer->Write(entry);
     return grpc::Status(grpc::StatusCode::INTERNAL, kHostile);
+  }
+  // Says nothing, as a node that was stopped does.
+  grpc::Status FollowDeadLetters(grpc::ServerContext* context, const proto::FollowRequest*,
+                                 grpc::ServerWriter<proto::DeadLetterEntry>*) override {
+    const absl::Notification never;
+    while (!context->IsCancelled()) (void)never.WaitForNotificationWithTimeout(absl::Milliseconds(1));
+    return grpc::Status::CANCELLED;
   }
   grpc::Status Act(grpc::ServerContext*, const proto::ActRequest*, proto::ActReply* reply) override {
     reply->set_done(kHostile);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The observer page in a real browser: the auction's demo, of which a house is killed, and a node with 10,000 actors.
+"""The observer page in a real browser: the auction's demo, of which a house is killed, a node with 10,000 actors, and a
+connection to the bridge that is lost.
 
 Needs Debian's chromium, chromium-driver and python3-selenium, so the target is manual: .ci/long observe installs
 them. The screenshots, and how long the page takes for an update, are test outputs.
@@ -7,6 +8,7 @@ them. The screenshots, and how long the page takes for an update, are test outpu
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -23,6 +25,19 @@ from selenium.webdriver.support.ui import WebDriverWait
 ROOT = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 OUTPUTS = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "/tmp")
 WITHIN = 120
+# Lets a test put an event into the page's present stream: window.put(text).
+PUTS_EVENTS = """
+    const original = window.fetch;
+    window.streams = 0;
+    window.fetch = async (path, options) => {
+      const answer = await original(path, options);
+      if (path !== '/api/stream' || !answer.ok) return answer;
+      let into;
+      const passing = new TransformStream({start(controller) { into = controller; }});
+      window.put = (text) => into.enqueue(new TextEncoder().encode(text));
+      window.streams += 1;
+      return new Response(answer.body.pipeThrough(passing));
+    };"""
 # How long the page is measured while a crowd changes all the time.
 LOOKS_AT_CROWD_SECONDS = 10
 
@@ -75,8 +90,8 @@ class ObserverBrowserTest(unittest.TestCase):
     def observe(self, *sockets):
         """Opens the page for these nodes, when their sockets are there."""
         self.until(lambda: all(os.path.exists(path) for path in sockets), "the nodes' sockets")
-        bridge = self.start(program("tools/understudy/understudy"), "observe", *sockets)
-        self.address = bridge.stdout.readline().strip()
+        self.bridge = self.start(program("tools/understudy/understudy"), "observe", *sockets)
+        self.address = self.bridge.stdout.readline().strip()
         self.size(1600, 900)
         self.browser.get(self.address)
 
@@ -208,6 +223,61 @@ class ObserverBrowserTest(unittest.TestCase):
         self.shoot("crowd")
         self.assertNotEqual(self.browser.title, "owned")
         self.check_console()
+
+    def test_a_page_that_loses_its_connection_finds_its_way_back(self):
+        socket = os.path.join(self.folder, "ops")
+        self.start(program("tests/tools/understudy/desk_node"), socket)
+        self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": PUTS_EVENTS})
+        self.observe(socket)
+        self.row("tree", "clerk").click()
+        self.until(lambda: "class" in self.text("panel"), "the clerk's panel")
+        self.suspend_clerk()
+
+        # It was too slow, and events are lost.
+        self.browser.execute_script("window.put('event: lost\\ndata: 1\\n\\n')")
+        self.until(lambda: "too slow" in self.text("connection"), "the page to say why")
+        self.until_live(streams=2)
+        self.kill_clerk()
+
+        # The bridge stands still, as one does at the other end of a tunnel that has gone.
+        os.kill(self.bridge.pid, signal.SIGSTOP)
+        self.until(lambda: "silent for 15 s" in self.text("connection"), "the page to say that nothing comes")
+        os.kill(self.bridge.pid, signal.SIGCONT)
+        self.until_live(streams=3)
+        self.kill_clerk()
+
+        # It ends. Another one has another token, which a page cannot know.
+        self.bridge.terminate()
+        self.bridge.wait(WITHIN)
+        self.until(lambda: "start it again and open the address that it prints" in self.text("connection"), "a way on")
+        self.shoot("lost")
+        port = self.address.split(":")[2].split("/")[0]
+        self.bridge = self.start(program("tools/understudy/understudy"), "observe", socket, f"--port={port}")
+        self.assertNotEqual(self.bridge.stdout.readline().strip(), self.address)
+        self.until(lambda: "open the one that was printed last" in self.text("connection"), "the way on again")
+
+    def until_live(self, streams):
+        self.until(lambda: "live" in self.text("connection") and
+                   self.browser.execute_script("return window.streams") >= streams, "the page to be live again")
+        self.until_row("tree", "clerk", "running")
+
+    def suspend_clerk(self):
+        """By the open panel, which offers the way back then."""
+        for action, next_one in (("suspend", "resume"), ("resume", "suspend")):
+            self.browser.find_element(By.CSS_SELECTOR, f"#panel button[data-key={action}]").click()
+            self.browser.find_element(By.ID, "confirm-yes").click()
+            self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, f"#panel button[data-key={next_one}]"),
+                       f"a button to {next_one}")
+
+    def kill_clerk(self):
+        """By the panel, which was opened before the connection was lost, and shows the next life then."""
+        def pid():
+            return re.search(r"\bpid\s+(<desk\.\d+\.\d+>)", self.text("panel")).group(1)
+        before = pid()
+        self.browser.find_element(By.CSS_SELECTOR, "#panel button.danger").click()
+        self.browser.find_element(By.ID, "confirm-yes").click()
+        self.until_row("events", "clerk", "exited", "Killed")
+        self.until(lambda: pid() != before, "the clerk's next life in the panel")
 
     def measure(self):
         """Writes how long the page draws an update, and how busy its main thread is. Nothing is asserted: the machine

@@ -28,18 +28,27 @@ proto::GetTreeReply Tree(const std::vector<std::string>& pids) {
 
 TEST(TreeChangesTest, OnlyWhatHasChangedIsTold) {
   TreeChanges changes;
-  EXPECT_THAT(changes.Look(Tree({"a", "b"})), ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[)"
-                                                          R"({"pid":"a"},{"pid":"b"}],"children":[]})"));
+  EXPECT_THAT(changes.Look(Tree({"a", "b"})), ElementsAre(R"({"whole":false,"more":false,"clock":0,"gone":[],)"
+                                                          R"("supervisors":[{"pid":"a"},{"pid":"b"}],"own":[],)"
+                                                          R"("children":[]})"));
   EXPECT_THAT(changes.Look(Tree({"b", "a"})), IsEmpty());
   proto::GetTreeReply tree = Tree({"b", "c"});
-  tree.mutable_supervisors(0)->set_error("no answer");
-  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":false,"gone":["a"],"supervisors":[)"
-                                              R"({"pid":"b","error":"no answer"},{"pid":"c"}],"children":[]})"));
-  tree.set_has_more(true);
+  tree.set_clock_nanos(7);
+  tree.mutable_supervisors(0)->set_restarts_in_period(1);
+  tree.mutable_supervisors(1)->add_children()->set_id("x");
   EXPECT_THAT(changes.Look(tree),
-              ElementsAre(R"({"whole":false,"more":true,"gone":[],"supervisors":[],"children":[]})"));
-  EXPECT_THAT(changes.All(), ElementsAre(R"({"whole":true,"more":true,"gone":[],"supervisors":[)"
-                                         R"({"pid":"b","error":"no answer"},{"pid":"c"}],"children":[]})"));
+              ElementsAre(R"({"whole":false,"more":false,"clock":7,"gone":["a"],"supervisors":[)"
+                          R"({"pid":"c","children":[{"id":"x"}]}],"own":[{"pid":"b","restarts_in_period":1}],)"
+                          R"("children":[]})"));
+  tree.mutable_next();
+  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":true,"clock":7,"gone":[],"supervisors":[],)"
+                                              R"("own":[],"children":[]})"));
+  EXPECT_THAT(changes.All(),
+              ElementsAre(R"({"whole":true,"more":true,"clock":7,"gone":[],"supervisors":[)"
+                          R"({"pid":"b","restarts_in_period":1},{"pid":"c","children":[{"id":"x"}]}],"own":[],)"
+                          R"("children":[]})"));
+  tree.set_clock_nanos(8);
+  EXPECT_THAT(changes.Look(tree), IsEmpty()) << "the time alone is no change";
 }
 
 TEST(TreeChangesTest, AChildThatHasChangedIsToldAloneUntilThereAreOtherChildren) {
@@ -49,13 +58,14 @@ TEST(TreeChangesTest, AChildThatHasChangedIsToldAloneUntilThereAreOtherChildren)
   for (const char* id : {"x", "y"}) supervisor.add_children()->set_id(id);
   (void)changes.Look(tree);
   supervisor.mutable_children(1)->set_restarts(1);
-  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[],"children":[)"
+  EXPECT_THAT(changes.Look(tree), ElementsAre(R"({"whole":false,"more":false,"clock":0,"gone":[],"supervisors":[],)"
+                                              R"("own":[],"children":[)"
                                               R"({"of":"a","at":1,"child":{"id":"y","restarts":1}}]})"));
   EXPECT_THAT(changes.Look(tree), IsEmpty());
   supervisor.mutable_children(0)->set_id("z");
   EXPECT_THAT(changes.Look(tree),
-              ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[{"pid":"a","children":[)"
-                          R"({"id":"z"},{"id":"y","restarts":1}]}],"children":[]})"));
+              ElementsAre(R"({"whole":false,"more":false,"clock":0,"gone":[],"supervisors":[{"pid":"a","children":[)"
+                          R"({"id":"z"},{"id":"y","restarts":1}]}],"own":[],"children":[]})"));
   EXPECT_THAT(changes.All(), ElementsAre(HasSubstr(R"({"id":"z"},{"id":"y","restarts":1})")));
 }
 
@@ -64,7 +74,7 @@ TEST(TreeChangesTest, ALongTreeIsToldInPartsOfWhichTheFirstSaysThatItIsWhole) {
   for (int i = 0; i < 10; ++i) {
     proto::SupervisorDetails& supervisor = *tree.add_supervisors();
     supervisor.set_pid(absl::StrCat("pid ", i));
-    supervisor.set_error(std::string(limits::kObserverTreePartChars / 4, 'x'));
+    supervisor.set_strategy(std::string(limits::kObserverTreePartChars / 4, 'x'));
   }
   TreeChanges changes;
   EXPECT_THAT(changes.Look(tree), SizeIs(3));
@@ -85,7 +95,8 @@ TEST(TreeChangesTest, ALongTreeIsToldInPartsOfWhichTheFirstSaysThatItIsWhole) {
 TEST(TreeChangesTest, ASupervisorThatIsNamedTwiceIsToldOnce) {
   TreeChanges changes;
   EXPECT_THAT(changes.Look(Tree({"a", "a"})),
-              ElementsAre(R"({"whole":false,"more":false,"gone":[],"supervisors":[{"pid":"a"}],"children":[]})"));
+              ElementsAre(R"({"whole":false,"more":false,"clock":0,"gone":[],"supervisors":[{"pid":"a"}],"own":[],)"
+                          R"("children":[]})"));
   EXPECT_THAT(changes.Look(Tree({"a", "a"})), IsEmpty());
 }
 

@@ -231,6 +231,38 @@ TEST_F(ObserverTest, ANodeThatEndsIsToldAndOneThatBeginsTooWithoutTheOthersWaiti
   (void)page->HearUntil("\"name\":\"late\"");
 }
 
+TEST_F(ObserverTest, ARestartedNodeWithoutEntriesDoesNotKeepThoseOfItsLifeBefore) {
+  const auto desk = [](KeptLog& log) {
+    return std::make_unique<ActorSystem>(ActorSystemOptions{.name = "desk", .log = &log});
+  };
+  const auto serve = [](ActorSystem& system) {
+    absl::StatusOr<std::unique_ptr<Ops>> ops =
+        Ops::Start(system, {.listen = absl::StrCat("unix:", SocketPath("desk"))});
+    EXPECT_TRUE(ops.ok()) << ops.status();
+    return *std::move(ops);
+  };
+  KeptLog log;
+  auto first = desk(log);
+  auto ops = serve(*first);
+  const Ref<Clerk> clerk = first->Spawn<Clerk>();
+  first->Kill(clerk.pid());
+  ASSERT_TRUE(first->AwaitEnd(clerk.pid(), absl::Seconds(60)).ok());
+  clerk[&Clerk::crash].Tell(1);
+  Observe({"desk"});
+  const std::unique_ptr<RawClient> page = OpenPage();
+  (void)page->HearUntil("\"mailbox\":\"crash\"");
+  ops = nullptr;
+  first = nullptr;
+  (void)page->HearUntil("cannot reach the node's socket");
+  const auto second = desk(log);
+  ops = serve(*second);
+  (void)page->HearUntil(absl::StrCat("\"incarnation\":\"", second->incarnation().bits, "\""));
+  const std::unique_ptr<RawClient> other = OpenPage();  // which is told what is kept
+  (void)other->HearUntil(R"(event: letters
+data: {"number":0,"body":{"whole":true,"lost":0,"entries":[]}})");
+  ops = nullptr;
+}
+
 TEST_F(ObserverTest, WhatAHostileNodeSaysIsPrintableJson) {
   Impostor impostor(SocketPath("impostor"));
   Observe({"impostor"});

@@ -40,6 +40,7 @@ run 0 ps Clerk
 prints 'closed .*Clerk'
 run 0 top
 prints 'clerk'
+run 0 top --by=waiting-bytes
 run 0 top --by=age
 prints 'AGE'
 run 0 waits
@@ -52,6 +53,12 @@ run 0 actor clerk --json
 prints '"closed_by":"behavior"'
 run 0 tree
 prints '  clerk .*running .*permanent'
+run 0 tree --dot
+prints 'label="clerk\\n<desk'
+run 0 waits --dot
+prints 'digraph waits {'
+run 0 peers --dot
+prints 'label="desk"'
 run 0 workers
 prints 'STEALS'
 run 0 peers
@@ -95,6 +102,8 @@ complains "'ps' takes no --yes"
 
 run 0 actor clerk
 prints '^parent: <desk'
+run 0 restart "$(sed -n 's/^parent: //p' "$folder/out")" clerk --yes
+prints "child 'clerk' runs as <desk"
 
 printf 'child { id: "a" actor { factory: "b" } }\n' >"$folder/good.textproto"
 printf 'intensity: 3\nchild { id: "a" colour: 1 }\n' >"$folder/bad.textproto"
@@ -154,6 +163,7 @@ completes '--yes' --ops "$folder/ops" kill --y
 completes "$folder/good.textproto" lint "$folder/go"
 completes "$folder/ops" --ops = "$folder/op"
 completes '--port=' observe --po
+completes '--dot' waits --d
 run 1 completion zsh
 complains 'expected bash'
 
@@ -181,6 +191,10 @@ run 1 cluster top "$folder/ops" "$folder/nothing"
 prints 'clerk'
 complains "$folder/nothing: cannot reach"
 complains '1 of 2 nodes did not answer'
+run 0 cluster tree "$folder/ops" --dot
+prints 'label="clerk\\n<desk'
+run 1 cluster ps "$folder/ops" --dot
+complains "'cluster ps' takes no --dot: expected tree or peers"
 run 1 cluster frob "$folder/ops"
 complains "cluster does not show 'frob'"
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,7 +19,6 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
-#include "understudy/actors/clock.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/transport/client/plain_desk.h"
@@ -32,13 +30,6 @@
 namespace understudy {
 
 using DeskClient = GrpcClient<desk::DeskRef>;
-
-// Waits for what other threads do.
-inline bool Eventually(const std::function<bool()>& is_so) {
-  const MonotonicTime until = Clock::Real().Now() + kWithin;
-  while (!is_so() && Clock::Real().Now() < until) std::this_thread::yield();
-  return is_so();
-}
 
 // How an ask with a callback ends.
 class Outcome {

@@ -1,17 +1,8 @@
 // Servers that die, fall silent, or send what they should not.
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-#include <grpcpp/support/slice.h>
-#include <grpcpp/support/status.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,11 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/tests/transport/client/bytes_server.h"
 #include "understudy/tests/transport/client/client_fixture.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
 #include "understudy/tests/transport/trials/fault_proxy.h"
@@ -37,52 +28,6 @@ namespace {
 
 using testing::FaultProxy;
 using ::testing::HasSubstr;
-
-// A gRPC server that answers every call with the same bytes, or with OK and no message.
-class BytesServer {
- public:
-  explicit BytesServer(absl::optional<std::string> answer) : service_(std::move(answer)) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterCallbackGenericService(&service_);
-    server_ = builder.BuildAndStart();
-    EXPECT_NE(server_, nullptr);
-  }
-  ~BytesServer() { server_->Shutdown(std::chrono::system_clock::now()); }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-
- private:
-  class Answering final : public grpc::ServerGenericBidiReactor {
-   public:
-    explicit Answering(const absl::optional<std::string>& answer) {
-      if (answer.has_value()) {
-        const grpc::Slice slice(*answer);
-        answer_ = grpc::ByteBuffer(&slice, 1);
-        StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
-      } else {
-        Finish(grpc::Status::OK);
-      }
-    }
-    void OnDone() override { delete this; }
-
-   private:
-    grpc::ByteBuffer answer_;
-  };
-  class Service final : public grpc::CallbackGenericService {
-   public:
-    explicit Service(absl::optional<std::string> answer) : answer_(std::move(answer)) {}
-    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
-      return new Answering(answer_);
-    }
-
-   private:
-    const absl::optional<std::string> answer_;
-  };
-
-  Service service_;
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
-};
 
 // A socket on which nothing that knows gRPC listens: connections wait in its backlog for ever, or are told `says`.
 class StrangeServer {
@@ -180,7 +125,7 @@ TEST_F(GrpcClientHostileTest, AServerThatDoesNotSpeakGrpcIsNoConnection) {
 TEST_F(GrpcClientHostileTest, AnAnswerThatIsNotAMessageIsInternal) {
   const std::string invalid_utf8 = "\x0a\x01\xff";
   for (const std::string& answer : {std::string("\xff\xff\xff"), std::string(1 << 20, '\x0b'), invalid_utf8}) {
-    const BytesServer bytes(answer);
+    const BytesServer bytes({answer});
     const desk::DeskRef desk = Client({.target = bytes.address()});
     const absl::Status reply = Echo(desk, "").status();
     EXPECT_EQ(reply.code(), absl::StatusCode::kInternal) << reply;
@@ -190,7 +135,7 @@ TEST_F(GrpcClientHostileTest, AnAnswerThatIsNotAMessageIsInternal) {
 }
 
 TEST_F(GrpcClientHostileTest, OkWithoutAnAnswerIsAnError) {
-  const BytesServer none(absl::nullopt);
+  const BytesServer none({});
   const desk::DeskRef desk = Client({.target = none.address()});
   const absl::Status reply = Echo(desk, "").status();
   EXPECT_EQ(reply.code(), absl::StatusCode::kInternal) << reply;

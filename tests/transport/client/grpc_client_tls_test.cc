@@ -1,17 +1,12 @@
 // A client with TLS: both ends prove themselves.
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/server_credentials.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_system.h"
@@ -19,6 +14,7 @@
 #include "understudy/tests/transport/client/client_fixture.h"
 #include "understudy/tests/transport/client/plain_desk.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/client/grpc_client.h"
 #include "understudy/transport/credentials.h"
 
@@ -29,34 +25,21 @@ namespace {
 class GrpcClientTlsTest : public ::testing::Test {
  protected:
   GrpcClientTlsTest() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    Make(absl::StrCat(folder_, "/good shop billing"));
-    Make(absl::StrCat(folder_, "/other billing"));
-  }
-  ~GrpcClientTlsTest() override { std::filesystem::remove_all(folder_); }
-  static void Make(const std::string& arguments) {
-    EXPECT_EQ(system(absl::StrCat("tools/make_certs ", arguments, " 2>/dev/null").c_str()), 0);
-  }
-  std::string Contents(const std::string& name) const {
-    std::stringstream text;
-    text << std::ifstream(absl::StrCat(folder_, "/", name)).rdbuf();
-    return text.str();
+    certificates_.Make("good", "shop billing");
+    certificates_.Make("other", "billing");
   }
   // The server `shop`, which requires a certificate of its clients.
   std::shared_ptr<grpc::ServerCredentials> OfServer() const {
     grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-    options.pem_root_certs = Contents("good/ca.pem");
-    options.pem_key_cert_pairs.push_back({Contents("good/shop.key"), Contents("good/shop.pem")});
+    options.pem_root_certs = certificates_.Text("good/ca.pem");
+    options.pem_key_cert_pairs.push_back({certificates_.Text("good/shop.key"), certificates_.Text("good/shop.pem")});
     return grpc::SslServerCredentials(options);
   }
   // The client `billing`, with the certificate and the authority in these folders.
   GrpcClientOptions Options(const PlainDesk& server, const std::string& certificate, const std::string& authority) {
-    return {
-        .target = server.address(),
-        .credentials = Credentials::Tls({.certificate_file = absl::StrCat(folder_, "/", certificate, "/billing.pem"),
-                                         .key_file = absl::StrCat(folder_, "/", certificate, "/billing.key"),
-                                         .ca_file = absl::StrCat(folder_, "/", authority, "/ca.pem")}),
-        .server_name = "shop"};
+    return {.target = server.address(),
+            .credentials = Credentials::Tls(certificates_.Files(certificate, "billing", authority)),
+            .server_name = "shop"};
   }
   void ExpectNoConnection(GrpcClientOptions options) {
     options.connect_within = absl::Milliseconds(500);
@@ -65,7 +48,7 @@ class GrpcClientTlsTest : public ::testing::Test {
     EXPECT_EQ(reason->kind(), ExitReason::Kind::kNoConnection) << reason->ToString();
   }
 
-  std::string folder_ = "/tmp/understudy.XXXXXX";
+  TestCertificates certificates_;
   ActorSystem actors;
 };
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -21,18 +22,34 @@
 #include "absl/types/optional.h"
 #include "google/protobuf/empty.pb.h"
 #include "gtest/gtest.h"
+#include "understudy/tests/transport/client/plain_uploads.h"
 #include "understudy/tests/transport/gateway/desk.grpc.pb.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
 
 namespace understudy {
 
-// What the service has seen.
+// What the service has seen. A call is counted when all else of it is noted.
 struct DeskCounts {
   std::atomic<int> echoes{0};
   std::atomic<int> notes{0};
   std::atomic<int> waits{0};      // calls of Wait, and of Count that stays, that have arrived
   std::atomic<int> cancelled{0};  // those of them that were cancelled
   std::atomic<int> minutes{-1};   // from the last Wait to its deadline, rounded up
+  UploadCounts uploads;
+
+  absl::Mutex mu;
+  std::vector<std::string> traces ABSL_GUARDED_BY(mu);  // the `traceparent` of each Echo, Note and stream; empty: none
+
+  void NoteTrace(const grpc::CallbackServerContext& context) {
+    const auto& metadata = context.client_metadata();
+    const auto found = metadata.find("traceparent");
+    absl::MutexLock lock(&mu);
+    traces.emplace_back(found == metadata.end() ? "" : std::string(found->second.data(), found->second.size()));
+  }
+  std::vector<std::string> its_traces() {
+    absl::MutexLock lock(&mu);
+    return traces;
+  }
 };
 
 class PlainDeskService final : public desk::Desk::CallbackService {
@@ -112,12 +129,14 @@ class PlainDeskService final : public desk::Desk::CallbackService {
 
   grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context, const desk::Text* request,
                                  desk::Text* reply) override {
+    counts_.NoteTrace(*context);
     ++counts_.echoes;
     *reply = *request;
     return Ended(*context, grpc::Status::OK);
   }
   grpc::ServerUnaryReactor* Note(grpc::CallbackServerContext* context, const desk::Text* request,
                                  google::protobuf::Empty*) override {
+    counts_.NoteTrace(*context);
     ++counts_.notes;
     return Ended(*context, request->text().empty() ? grpc::Status::OK
                                                    : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a bad note"));
@@ -131,9 +150,18 @@ class PlainDeskService final : public desk::Desk::CallbackService {
     counts_.minutes = static_cast<int>(std::chrono::ceil<std::chrono::minutes>(left).count());
     return new Waiting(counts_);
   }
-  grpc::ServerWriteReactor<desk::Text>* Count(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<desk::Text>* Count(grpc::CallbackServerContext* context,
                                               const desk::CountRequest* request) override {
+    counts_.NoteTrace(*context);
     return new Counting(counts_, *request);
+  }
+  grpc::ServerReadReactor<desk::Parcel>* Collect(grpc::CallbackServerContext* context, desk::Text* reply) override {
+    counts_.NoteTrace(*context);
+    return new Collecting(counts_.uploads, *context, *reply);
+  }
+  grpc::ServerBidiReactor<desk::Parcel, desk::Text>* Converse(grpc::CallbackServerContext* context) override {
+    counts_.NoteTrace(*context);
+    return new Conversing(counts_.uploads, *context);
   }
   static grpc::ServerUnaryReactor* Ended(grpc::CallbackServerContext& context, const grpc::Status& status) {
     grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();

@@ -12,15 +12,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/ref.h"
+#include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
@@ -36,6 +39,9 @@ struct DeskEvents {
   std::atomic<int> written{0};   // the items that Count has written
   absl::Notification noted;      // a Note was handled
   absl::Status noted_for;        // what its handler got for its caller, before `noted`
+  std::atomic<int> parcels{0};   // those that Collect and Converse have taken
+  std::atomic<int> complete{0};  // the streams of parcels that came to their end
+  std::atomic<int> broken{0};    // those that ended with an error
 };
 
 // Takes asks and does not answer them.
@@ -74,27 +80,27 @@ class DeskKeeper final : public desk::DeskActor {
     if ((*caller)->deadline.is_infinite()) {
       text += "none";
     } else {
-      absl::StrAppend(&text, absl::ToInt64Hours(absl::Ceil((*caller)->deadline - context().Now(), absl::Hours(1))),
-                      "h");
+      absl::StrAppend(&text, absl::ToInt64Hours((*caller)->deadline - context().Now() + absl::Minutes(30)), "h");
     }
     for (const auto& [key, value] : (*caller)->metadata) absl::StrAppend(&text, "\n", key, "=", value);
     return text;
   }
+  absl::StatusOr<desk::Text> CallerReply() {
+    absl::StatusOr<std::string> text = CallerText();
+    if (!text.ok()) return text.status();
+    desk::Text reply;
+    reply.set_text(*std::move(text));
+    return reply;
+  }
   Task<absl::StatusOr<desk::Text>> Who(const desk::Text&) {
     auto pause = context().Sleep(absl::ZeroDuration());
     (void)co_await pause;
-    absl::StatusOr<std::string> text = CallerText();
-    if (!text.ok()) co_return text.status();
-    desk::Text reply;
-    reply.set_text(*std::move(text));
-    co_return reply;
+    co_return CallerReply();
   }
   Task<> Whose(const desk::Text&, StreamWriter<desk::Text> writer) {
-    absl::StatusOr<std::string> text = CallerText();
-    if (!text.ok()) co_return writer.Finish(text.status());
-    desk::Text item;
-    item.set_text(*std::move(text));
-    auto writing = writer.Write(std::move(item), absl::Hours(1));
+    absl::StatusOr<desk::Text> item = CallerReply();
+    if (!item.ok()) co_return writer.Finish(item.status());
+    auto writing = writer.Write(*std::move(item), absl::Hours(1));
     const absl::Status written = co_await writing;
     writer.Finish(written);
   }
@@ -138,18 +144,76 @@ class DeskKeeper final : public desk::DeskActor {
     if (end.crash()) {
       Fail(absl::DataLossError("the desk broke"));
     } else if (!end.drop()) {
-      writer.Finish(absl::Status(static_cast<absl::StatusCode>(end.code()), end.text()));
+      writer.Finish(StatusOf(end));
+    }
+  }
+  // The next parcel; none at the end, or after it was told to leave the rest.
+  Task<absl::StatusOr<absl::optional<desk::Parcel>>> NextParcel(const Stream<desk::Parcel>& parcels, int number) {
+    auto next = parcels.Next(absl::Hours(1));
+    absl::StatusOr<absl::optional<desk::Parcel>> parcel = co_await next;
+    if (!parcel.ok()) {
+      ++events_.broken;
+      if (understudy::IsCancelled(parcel.status())) NotifyOnce(events_.cancelled);
+    } else if (!parcel->has_value()) {
+      ++events_.complete;
+    } else if (!absl::StartsWith((*parcel)->text(), absl::StrCat(number, " "))) {
+      co_return absl::DataLossError(absl::StrCat("'", (*parcel)->text(), "' is not number ", number));
+    } else {
+      ++events_.parcels;
+    }
+    if (parcel.ok() && parcel->has_value() && (*parcel)->stay()) {
+      auto asked = silence_[&Silence::ask].Ask(0, absl::Hours(1));
+      NotifyOnce(events_.waits);
+      const absl::StatusOr<int> answer = co_await asked;
+      if (understudy::IsCancelled(answer.status())) NotifyOnce(events_.cancelled);
+      co_return answer.status();
+    }
+    co_return parcel;
+  }
+  static absl::Status StatusOf(const desk::Provocation& end) {
+    return absl::Status(static_cast<absl::StatusCode>(end.code()), end.text());
+  }
+  Task<> Collect(Stream<desk::Parcel> parcels, Replier<desk::Text> replier) {
+    desk::Text reply;
+    for (int number = 0;; ++number) {
+      auto next = NextParcel(parcels, number);
+      absl::StatusOr<absl::optional<desk::Parcel>> parcel = co_await next;
+      if (!parcel.ok()) co_return replier.Reply(parcel.status());
+      if (parcel->has_value() && (*parcel)->who()) co_return replier.Reply(CallerReply());
+      if (parcel->has_value() && !(*parcel)->has_end()) continue;
+      reply.set_text(absl::StrCat(number, " parcels"));
+      if (!parcel->has_value()) break;
+      const desk::Provocation& end = (*parcel)->end();
+      if (end.crash()) co_return (void) Fail(absl::DataLossError("the desk broke"));
+      if (end.drop()) co_return;
+      if (end.code() != 0) co_return replier.Reply(StatusOf(end));
+      break;
+    }
+    replier.Reply(reply);
+  }
+  Task<> Converse(Stream<desk::Parcel> parcels, StreamWriter<desk::Text> writer) {
+    for (int number = 0;; ++number) {
+      auto next = NextParcel(parcels, number);
+      absl::StatusOr<absl::optional<desk::Parcel>> parcel = co_await next;
+      if (!parcel.ok() || !parcel->has_value()) co_return writer.Finish(parcel.status());
+      if ((*parcel)->has_end()) co_return writer.Finish(StatusOf((*parcel)->end()));
+      desk::Text answer;
+      answer.set_text((*parcel)->text());
+      auto writing = writer.Write(std::move(answer), absl::Hours(1));
+      const absl::Status written = co_await writing;
+      if (!written.ok()) co_return writer.Finish(written);
     }
   }
   absl::Status Provoke(const desk::Provocation& request, Replier<desk::Text> replier) {
     if (request.crash()) return Fail(absl::DataLossError("the desk broke"));
-    if (!request.drop()) replier.Reply(absl::Status(static_cast<absl::StatusCode>(request.code()), request.text()));
+    if (!request.drop()) replier.Reply(StatusOf(request));
     return absl::OkStatus();
   }
   static void NotifyOnce(absl::Notification& event) {
     if (!event.HasBeenNotified()) event.Notify();
   }
 
+  ConverseMailbox converse{this};
   DeskEvents& events_;
   understudy::Ref<Silence> silence_;  // Ref alone is DeskRef here
   Behavior open_{"open",
@@ -160,6 +224,8 @@ class DeskKeeper final : public desk::DeskActor {
                  On(count, &DeskKeeper::Count).Interleaved(),
                  On(who, &DeskKeeper::Who).Interleaved(),
                  On(whose, &DeskKeeper::Whose),
+                 On(collect, &DeskKeeper::Collect).Interleaved(),
+                 On(converse, &DeskKeeper::Converse).Interleaved(),
                  On(provoke, &DeskKeeper::Provoke)};
   Behavior closed_{"closed", On(echo, &DeskKeeper::Echo), On(open, &DeskKeeper::Open)};
 };

@@ -1,4 +1,5 @@
-// Serves a desk by a gateway: prints the gateway's address, and ends when its standard input does.
+// Serves a desk by a gateway: prints the gateway's address, and ends when its standard input does. Prints "waits" when
+// the first call of Wait has reached the desk, and then "cancelled" when a call is cancelled there.
 //
 // On SIGTERM it drains as a program with a node does: the gateway first, then the tree.
 #include <cstdio>
@@ -18,7 +19,7 @@
 
 int main() {
   using namespace understudy;
-  DeskEvents events;
+  static DeskEvents& events = *new DeskEvents;  // never freed: threads wait for them
   ActorSystem system({.name = "desk"});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   if (!node.ok()) return 2;
@@ -32,6 +33,13 @@ int main() {
     (*node)->RequestStop();
   });
   input.detach();
+  std::thread told([] {
+    events.waits.WaitForNotification();
+    std::cout << "waits" << std::endl;
+    events.cancelled.WaitForNotification();
+    std::cout << "cancelled" << std::endl;
+  });
+  told.detach();
   return (*node)->RunTree(OneForOne().Child(
       "desk", Of<DeskKeeper>(&events).RegisteredAs("desk").Backoff({.min = absl::Hours(1), .max = absl::Hours(1)})));
 }

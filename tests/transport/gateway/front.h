@@ -12,9 +12,14 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/stub_options.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
@@ -22,6 +27,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
@@ -34,6 +40,17 @@
 namespace understudy {
 
 inline constexpr absl::Duration kWithin = absl::Seconds(60);
+
+// Waits, for kWithin at most, until `holds` is true; returns whether it is.
+template <class Condition>
+bool Eventually(const Condition& holds) {
+  const MonotonicTime until = Clock::Real().Now() + kWithin;
+  while (!holds()) {
+    if (Clock::Real().Now() >= until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 inline desk::Text TextOf(std::string text) {
   desk::Text message;
@@ -132,6 +149,30 @@ class Front {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<desk::Desk::Stub> stub;
 };
+
+// Has each of three clients make 100 calls by `call`, which gets the number of the client and of the call and cancels
+// what it began. Expects that nothing of the calls is left.
+inline void ExpectCancelsLeaveNothing(Front& front, const std::function<void(int client, int i)>& call) {
+  EXPECT_EQ(front.Echo("first"), "first");
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().under_way == 0; }));
+  const int64_t actors = front.system.live_actors();
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 3; ++client) {
+    clients.emplace_back([&call, client] {
+      for (int i = 0; i < 100; ++i) call(client, i);
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().under_way == 0; }));
+  EXPECT_TRUE(Eventually([&] { return front.system.live_actors() <= actors; }));
+  EXPECT_EQ(front.gateway->counters().streams, 0);
+  EXPECT_EQ(front.Echo("goes on"), "goes on");
+}
+
+// Takes a little time, which grows with `n`.
+inline void Spin(int n) {
+  for (int spin = 0; spin < n * 100; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 // A call of Wait under way, which the desk has when the constructor returns.
 class WaitingCall {

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <map>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,12 +19,11 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
-#include "understudy/tests/transport/gateway/desk.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
+#include "understudy/tests/transport/gateway/distant_desk.h"
 #include "understudy/tests/transport/gateway/front.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway.h"
-#include "understudy/transport/node.h"
 
 namespace understudy {
 namespace {
@@ -80,6 +78,24 @@ TEST(GatewayCallerTest, TheHandlerOfAStreamIsToldItsCaller) {
   EXPECT_EQ(item.text(), "names:\ndeadline:2h\nx-request-id=7");
   EXPECT_FALSE(reader->Read(&item));
   EXPECT_TRUE(reader->Finish().ok());
+  ExpectNoCallersLeft(front);
+}
+
+TEST(GatewayCallerTest, TheHandlerOfAnUploadIsToldItsCaller) {
+  Front front(TellingCallers({"x-request-id"}));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::hours(2));
+  context.AddMetadata("x-request-id", "8");
+  desk::Text reply;
+  const auto writer = front.stub->Collect(&context, &reply);
+  desk::Parcel parcel;
+  parcel.set_text("0 ");
+  EXPECT_TRUE(writer->Write(parcel));
+  parcel.set_text("1 ");
+  parcel.set_who(true);
+  EXPECT_TRUE(writer->Write(parcel));
+  EXPECT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(reply.text(), "names:\ndeadline:2h\nx-request-id=8");
   ExpectNoCallersLeft(front);
 }
 
@@ -146,24 +162,10 @@ TEST(GatewayCallerTest, EachInvalidKeyHasItsError) {
 }
 
 TEST(GatewayCallerTest, AHandlerOnAnotherNodeIsToldNothing) {
-  DeskEvents events;
-  ActorSystem back({.name = "back"});
-  const absl::StatusOr<std::unique_ptr<Node>> back_node = Node::Start(back, {.listen = "127.0.0.1:0"});
-  ASSERT_TRUE(back_node.ok()) << back_node.status();
-  ActorSystem front({.name = "front"});
-  const absl::StatusOr<std::unique_ptr<Node>> front_node =
-      Node::Start(front, {.listen = "", .peers = {{"back", (*back_node)->address()}}});
-  ASSERT_TRUE(front_node.ok()) << front_node.status();
-  back.Spawn<DeskKeeper>(SpawnOptions{.published_as = "back/desk"}, &events);
-  ASSERT_TRUE(front.Lookup<desk::DeskRef>("back/desk", kWithin).ok());
-  const absl::StatusOr<std::unique_ptr<Gateway>> gateway =
-      Gateway::Start(front, {.exports = {Export<desk::DeskRef>("back/desk").WithCaller()}});
-  ASSERT_TRUE(gateway.ok()) << gateway.status();
-  const auto stub =
-      desk::Desk::NewStub(grpc::CreateChannel((*gateway)->addresses()[0], grpc::InsecureChannelCredentials()));
+  const DistantDesk back(Export<desk::DeskRef>(DistantDesk::kName).WithCaller());
   grpc::ClientContext context;
   desk::Text reply;
-  EXPECT_EQ(stub->Who(&context, TextOf(""), &reply).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(back.stub->Who(&context, TextOf(""), &reply).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 }  // namespace

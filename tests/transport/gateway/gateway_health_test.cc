@@ -5,6 +5,7 @@
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -162,7 +163,8 @@ TEST(GatewayReadyTest, UntilTheNodeIsReadyCallsAreUnavailableAndNothingServes) {
     }
   };
   expect_unavailable();
-  system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  const auto desk = system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  ASSERT_TRUE(system.AwaitStart(desk.pid(), kWithin).ok());
   expect_unavailable();  // others of the tree may still be starting
   (*node)->Ready();
   ASSERT_TRUE(watch->Read(&reply));
@@ -171,6 +173,75 @@ TEST(GatewayReadyTest, UntilTheNodeIsReadyCallsAreUnavailableAndNothingServes) {
   EXPECT_TRUE(count().ok());
   context.TryCancel();
   (void)watch->Finish();
+}
+
+TEST(GatewayReadyTest, AGatewayWithoutExportsServesTheHealthOfItsNode) {
+  ActorSystem system({.name = "front"});
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  ASSERT_TRUE(node.ok()) << node.status();
+  const absl::StatusOr<std::unique_ptr<Gateway>> gateway = Gateway::Start(system, {.node = node->get()});
+  ASSERT_TRUE(gateway.ok()) << gateway.status();
+  const auto health =
+      Health::NewStub(grpc::CreateChannel((*gateway)->addresses()[0], grpc::InsecureChannelCredentials()));
+  const auto expect_status = [&](HealthCheckResponse::ServingStatus expected) {
+    grpc::ClientContext context;
+    HealthCheckResponse reply;
+    EXPECT_TRUE(health->Check(&context, Of(""), &reply).ok());
+    EXPECT_EQ(reply.status(), expected);
+  };
+  expect_status(HealthCheckResponse::NOT_SERVING);
+  (*node)->Ready();
+  expect_status(HealthCheckResponse::SERVING);
+}
+
+TEST(GatewayReadyTest, FromTheBeginOfItsDrainTheNodeDoesNotServeAndCallsGoOn) {
+  DeskEvents events;
+  ActorSystem system({.name = "front"});
+  const auto desk = system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  ASSERT_TRUE(system.AwaitStart(desk.pid(), kWithin).ok());
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  ASSERT_TRUE(node.ok()) << node.status();
+  // A step that comes before the gateway's own.
+  std::function<void()> during_drain;
+  (*node)->DrainFirst([&](absl::Duration) { during_drain(); });
+  const absl::StatusOr<std::unique_ptr<Gateway>> gateway =
+      Gateway::Start(system, {.exports = {Export<desk::DeskRef>("desk")}, .node = node->get()});
+  ASSERT_TRUE(gateway.ok()) << gateway.status();
+  (*node)->Ready();
+  const auto channel = grpc::CreateChannel((*gateway)->addresses()[0], grpc::InsecureChannelCredentials());
+  const auto stub = desk::Desk::NewStub(channel);
+  const auto health = Health::NewStub(channel);
+  const auto status_of = [&](const std::string& service) {
+    grpc::ClientContext context;
+    HealthCheckResponse reply;
+    EXPECT_TRUE(health->Check(&context, Of(service), &reply).ok());
+    return reply.status();
+  };
+  for (const char* service : {"", "desk"}) EXPECT_EQ(status_of(service), HealthCheckResponse::SERVING) << service;
+  grpc::ClientContext context;
+  const auto watch = health->Watch(&context, Of(""));
+  HealthCheckResponse reply;
+  ASSERT_TRUE(watch->Read(&reply));
+  EXPECT_EQ(reply.status(), HealthCheckResponse::SERVING);
+  bool has_drained = false;
+  during_drain = [&] {
+    has_drained = true;
+    for (const char* service : {"", "desk"}) EXPECT_EQ(status_of(service), HealthCheckResponse::NOT_SERVING) << service;
+    EXPECT_TRUE(watch->Read(&reply));
+    EXPECT_EQ(reply.status(), HealthCheckResponse::NOT_SERVING);
+    grpc::ClientContext of_echo;
+    desk::Text text;
+    EXPECT_TRUE(stub->Echo(&of_echo, TextOf("hello"), &text).ok());
+  };
+  EXPECT_EQ((*node)->Drain(kWithin), 0);
+  EXPECT_TRUE(has_drained);
+  (void)watch->Finish();
+}
+
+TEST_F(HealthTest, WhenTheSystemStopsNothingServes) {
+  EXPECT_EQ(StatusOf(""), HealthCheckResponse::SERVING);
+  EXPECT_TRUE(front_.system.Shutdown(kWithin));
+  EXPECT_EQ(StatusOf(""), HealthCheckResponse::NOT_SERVING);
 }
 
 TEST_F(HealthTest, CallsOfWatchAreBounded) {

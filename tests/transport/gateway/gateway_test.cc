@@ -268,7 +268,8 @@ TEST(GatewayTest, CallsThatAreLeftAfterTheDrainsTimeAreCancelledAtTheActor) {
 TEST(GatewayTest, ANodeDrainsItsGatewayBeforeItsActors) {
   DeskEvents events;
   ActorSystem system({.name = "front"});
-  system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  const auto desk = system.Spawn<DeskKeeper>(SpawnOptions{.registered_as = "desk"}, &events);
+  ASSERT_TRUE(system.AwaitStart(desk.pid(), kWithin).ok());
   const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   ASSERT_TRUE(node.ok()) << node.status();
   const absl::StatusOr<std::unique_ptr<Gateway>> gateway =

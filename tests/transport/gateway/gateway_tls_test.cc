@@ -2,13 +2,9 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/status.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <cstddef>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -16,52 +12,43 @@
 #include "gtest/gtest.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
 #include "understudy/tests/transport/gateway/front.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway.h"
+#include "understudy/transport/gateway/gateway_limits.h"
 
 namespace understudy {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string Contents(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// Certificates of `front`, `billing` and `ops` by one authority, and of `billing` by another.
+// Certificates of `front`, `billing`, `ops`, `till` and `crowd` by one authority, and of `billing` by another. Those of
+// `till` and `crowd` have further names.
 class GatewayTlsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new std::string("/tmp/understudy.XXXXXX");
-    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
-    Make(absl::StrCat(*folder_, "/good front billing ops"));
-    Make(absl::StrCat(*folder_, "/other billing"));
+    certificates_ = new TestCertificates;
+    certificates_->Make("good", "front billing ops");
+    certificates_->Make("good", "till", "--also URI:spiffe://shop/till,IP:192.0.2.7,email:till@shop.example,DNS:spare");
+    std::string crowd = "DNS:crowd-1";
+    for (size_t i = 2; i <= limits::kCallerNamesMax; ++i) absl::StrAppend(&crowd, ",DNS:crowd-", i);
+    certificates_->Make("good", "crowd", absl::StrCat("--also ", crowd));
+    certificates_->Make("other", "billing");
   }
-  static void TearDownTestSuite() {
-    std::filesystem::remove_all(*folder_);
-    delete folder_;
-  }
-  static void Make(const std::string& arguments) {
-    ASSERT_EQ(system(absl::StrCat("tools/make_certs ", arguments, " 2>/dev/null").c_str()), 0);
-  }
-  static std::string File(const std::string& name) { return absl::StrCat(*folder_, "/", name); }
+  static void TearDownTestSuite() { delete certificates_; }
 
   static GatewayOptions Options() {
-    return {.credentials = Credentials::Tls({.certificate_file = File("good/front.pem"),
-                                             .key_file = File("good/front.key"),
-                                             .ca_file = File("good/ca.pem")}),
+    return {.credentials = Credentials::Tls(certificates_->Files("good", "front")),
             .exports = {Export<desk::DeskRef>("desk").ForClients({"billing", "audit"})}};
   }
   // A client with that certificate, such as "good/billing", or with none.
   static std::shared_ptr<grpc::ChannelCredentials> Client(const std::string& certificate) {
     grpc::SslCredentialsOptions options;
-    options.pem_root_certs = Contents(File("good/ca.pem"));
+    options.pem_root_certs = certificates_->Text("good/ca.pem");
     if (!certificate.empty()) {
-      options.pem_cert_chain = Contents(File(certificate + ".pem"));
-      options.pem_private_key = Contents(File(certificate + ".key"));
+      options.pem_cert_chain = certificates_->Text(certificate + ".pem");
+      options.pem_private_key = certificates_->Text(certificate + ".key");
     }
     return grpc::SslCredentials(options);
   }
@@ -71,10 +58,10 @@ class GatewayTlsTest : public ::testing::Test {
     return arguments;
   }
 
-  static std::string* folder_;
+  static TestCertificates* certificates_;
 };
 
-std::string* GatewayTlsTest::folder_ = nullptr;
+TestCertificates* GatewayTlsTest::certificates_ = nullptr;
 
 TEST_F(GatewayTlsTest, AClientIsKnownByItsCertificateAndMayCallWhatIsExportedToIt) {
   Front front(Options(), Client("good/billing"), ToFront());
@@ -90,6 +77,43 @@ TEST_F(GatewayTlsTest, AHandlerIsToldTheNamesInTheClientsCertificate) {
   const grpc::Status status = front.stub->Who(&context, TextOf(""), &reply);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(reply.text(), "names:ops\ndeadline:none");
+}
+
+TEST_F(GatewayTlsTest, AHandlerIsToldEachNameInTheClientsCertificate) {
+  GatewayOptions options = Options();
+  options.exports = {Export<desk::DeskRef>("desk").WithCaller()};
+  Front front(options, Client("good/till"), ToFront());
+  grpc::ClientContext context;
+  desk::Text reply;
+  const grpc::Status status = front.stub->Who(&context, TextOf(""), &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(reply.text(), "names:till,spiffe://shop/till,192.0.2.7,till@shop.example,spare\ndeadline:none");
+}
+
+TEST_F(GatewayTlsTest, AnyNameInItsCertificateLetsAClientCall) {
+  GatewayOptions options = Options();
+  for (const char* name : {"till", "spiffe://shop/till", "192.0.2.7", "till@shop.example", "spare"}) {
+    options.exports = {Export<desk::DeskRef>("desk").ForClients({"nobody", name})};
+    Front front(options, Client("good/till"), ToFront());
+    EXPECT_EQ(front.Echo(name), name);
+  }
+  options.exports = {Export<desk::DeskRef>("desk").ForClients({"spiffe://shop", "192.0.2.70", "shop.example"})};
+  Front front(options, Client("good/till"), ToFront());
+  const grpc::Status status = front.EchoStatus();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(status.error_message(), HasSubstr("'till', 'spiffe://shop/till', '192.0.2.7', 'till@shop.example', "));
+}
+
+TEST_F(GatewayTlsTest, AClientWithMoreNamesThanTheBoundIsRefusedWhereTheActorIsToldThem) {
+  GatewayOptions options = Options();
+  options.exports = {Export<desk::DeskRef>("desk").ForClients({"crowd"}).WithCaller()};
+  Front front(options, Client("good/crowd"), ToFront());
+  const grpc::Status status = front.EchoStatus();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("65 names in its certificate"));
+  options.exports = {Export<desk::DeskRef>("desk").ForClients({"crowd"})};
+  Front untold(options, Client("good/crowd"), ToFront());
+  EXPECT_EQ(untold.Echo("hello"), "hello");
 }
 
 TEST_F(GatewayTlsTest, AnotherClientIsDeniedAndDoesNotReachTheActor) {

@@ -110,6 +110,24 @@ TEST_F(GatewayTraceTest, AStreamBelongsToItsClientsTrace) {
   EXPECT_EQ(Only(spans, SpanKind::kHandle).trace, TraceContext::FromTraceParent(kSampled)->trace);
 }
 
+TEST_F(GatewayTraceTest, AnUploadBelongsToItsClientsTrace) {
+  TraceWith(0);
+  grpc::ClientContext context;
+  context.AddMetadata("traceparent", kSampled);
+  desk::Text reply;
+  const auto writer = front_.stub->Collect(&context, &reply);
+  desk::Parcel parcel;
+  parcel.set_text("0 ");
+  EXPECT_TRUE(writer->Write(parcel));
+  EXPECT_TRUE(writer->WritesDone());
+  EXPECT_TRUE(writer->Finish().ok());
+  const std::vector<Span> spans = Spans();
+  const Span served = Only(spans, SpanKind::kServe);
+  EXPECT_EQ(internal::MailboxNames::Find(served.mailbox), "desk.Desk/Collect");
+  EXPECT_EQ(served.status, absl::StatusCode::kOk);
+  EXPECT_EQ(Only(spans, SpanKind::kHandle).trace, TraceContext::FromTraceParent(kSampled)->trace);
+}
+
 TEST_F(GatewayTraceTest, ACastBelongsToItsClientsTrace) {
   TraceWith(0);
   grpc::ClientContext context;

@@ -5,8 +5,10 @@ Needs python3-grpcio, so the target is manual: .ci/long python installs it.
 """
 
 import os
+import queue
 import signal
 import subprocess
+import threading
 import unittest
 
 import grpc
@@ -81,10 +83,17 @@ class PythonClientTest(unittest.TestCase):
         self.assertEqual(late.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
         self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
 
-    def test_a_cancelled_call_ends_and_the_gateway_goes_on(self):
+    def waiting_call(self):
+        """A call of Wait that the desk has."""
         call = self.channel.unary_unary("/desk.Desk/Wait").future(text("never"), timeout=WITHIN)
+        self.assertEqual(self.server.stdout.readline(), "waits\n")
+        return call
+
+    def test_a_cancelled_call_ends_at_the_actor_and_the_gateway_goes_on(self):
+        call = self.waiting_call()
         call.cancel()
         self.assertEqual(call.code(), grpc.StatusCode.CANCELLED)
+        self.assertEqual(self.server.stdout.readline(), "cancelled\n")
         self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
 
     def count(self, items, *more, **options):
@@ -112,6 +121,49 @@ class PythonClientTest(unittest.TestCase):
         self.assertEqual(raised.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
         self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
 
+    def collect(self, parcels, **options):
+        """An upload of desk.Parcels."""
+        return self.channel.stream_unary("/desk.Desk/Collect")(parcels, timeout=options.pop("timeout", WITHIN))
+
+    def test_an_upload_is_answered_when_it_ends(self):
+        self.assertEqual(self.collect(text("%d " % i) for i in range(100)), text("100 parcels"))
+        self.assertEqual(self.collect(iter(())), text("0 parcels"))
+
+    def test_an_upload_is_answered_before_its_end(self):
+        def endless():
+            yield text("0 ") + field(3, b"")
+            while True:
+                yield text("1 ")
+
+        self.assertEqual(self.collect(endless()), text("0 parcels"))
+        ended = field(3, number(1, 9) + field(2, b"closed"))
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.collect(iter([text("0 "), text("1 ") + ended]))
+        self.assertEqual((raised.exception.code(), raised.exception.details()),
+                         (grpc.StatusCode.FAILED_PRECONDITION, "closed"))
+
+    def test_an_upload_ends_at_its_deadline(self):
+        parked = threading.Event()
+
+        def parcels():
+            yield text("0 ") + number(2, 1)
+            parked.wait(WITHIN)
+
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.collect(parcels(), timeout=0.5)
+        parked.set()
+        self.assertEqual(raised.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertEqual(self.call("/desk.Desk/Echo", text("next")), text("next"))
+
+    def test_a_conversation_has_answers_while_items_go(self):
+        said = queue.SimpleQueue()
+        answers = self.channel.stream_stream("/desk.Desk/Converse")(iter(said.get, None), timeout=WITHIN)
+        for i in range(100):
+            said.put(text("%d " % i))
+            self.assertEqual(next(answers), text("%d " % i))
+        said.put(None)
+        self.assertEqual(list(answers), [])
+
     def test_errors_are_statuses(self):
         provoke = "/desk.Desk/Provoke"
         mine = self.error(provoke, number(1, 9) + field(2, b"closed"))
@@ -137,11 +189,38 @@ class PythonClientTest(unittest.TestCase):
         self.assertEqual(self.health("desk.Desk"), 2)
         self.assertEqual(self.health(""), 1)
 
-    def test_sigterm_drains(self):
+    def drain(self):
+        """Sends SIGTERM, and waits until health says NOT_SERVING."""
         watch = self.channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
         self.assertEqual(next(watch), b"\x08\x01")
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(next(watch), b"\x08\x02")
+
+    def test_sigterm_drains(self):
+        self.drain()
+        self.assertEqual(self.server.wait(WITHIN), 0)
+
+    def test_a_drain_lets_a_conversation_end(self):
+        said = queue.SimpleQueue()
+        answers = self.channel.stream_stream("/desk.Desk/Converse")(iter(said.get, None), timeout=WITHIN)
+        said.put(text("0 "))
+        self.assertEqual(next(answers), text("0 "))
+        self.drain()
+        self.assertIsNone(self.server.poll())
+        said.put(text("1 "))
+        self.assertEqual(next(answers), text("1 "))
+        said.put(None)
+        self.assertEqual(list(answers), [])
+        self.assertEqual(answers.code(), grpc.StatusCode.OK)
+        self.assertEqual(self.server.wait(WITHIN), 0)
+
+    def test_a_drain_waits_for_a_call_which_its_client_may_cancel(self):
+        call = self.waiting_call()
+        self.drain()
+        self.assertFalse(call.done())
+        self.assertIsNone(self.server.poll())
+        call.cancel()
+        self.assertEqual(self.server.stdout.readline(), "cancelled\n")
         self.assertEqual(self.server.wait(WITHIN), 0)
 
 

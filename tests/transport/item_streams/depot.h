@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
@@ -22,11 +23,15 @@
 
 namespace understudy {
 
+// The time of a Write and a Next, far below that of their call. Shorter ones are repeated when they expire.
+inline constexpr absl::Duration kPatience = absl::Hours(1);
+
 // Reads notes to their end, as many at once as it may, and answers with their number.
 class Depot final : public Actor {
  public:
   struct Log {
     std::vector<int64_t> items;
+    int64_t expired = 0;  // Nexts
     absl::optional<absl::Status> end;
   };
   Mailbox<"depot/write", Call<Stream<testing::Note>, testing::Note>> write{this};
@@ -35,8 +40,9 @@ class Depot final : public Actor {
   // How many notes `write` may take from now on; -1 for all. At first none.
   Mailbox<"depot/take", int64_t> take{this};
 
-  explicit Depot(std::shared_ptr<Log> log, absl::Duration pause = absl::ZeroDuration())
-      : log_(std::move(log)), pause_(pause) {}
+  explicit Depot(std::shared_ptr<Log> log, absl::Duration pause = absl::ZeroDuration(),
+                 absl::Duration within = kPatience)
+      : log_(std::move(log)), pause_(pause), within_(within) {}
   StartResult Start() override { return open_; }
 
  private:
@@ -46,7 +52,11 @@ class Depot final : public Actor {
         auto sleep = context().Sleep(absl::Milliseconds(1));
         (void)co_await sleep;
       }
-      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(absl::Hours(1));
+      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(within_);
+      if (IsExpired(note.status()) && within_ < kPatience) {
+        ++log_->expired;
+        continue;
+      }
       if (!note.ok() || !note->has_value()) {
         log_->end = note.status();
         if (!note.ok()) co_return note.status();
@@ -64,14 +74,14 @@ class Depot final : public Actor {
   }
   Task<> Chat(Stream<testing::Note> notes, StreamWriter<testing::Note> writer) {
     for (;;) {
-      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(absl::Hours(1));
+      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(kPatience);
       if (!note.ok() || !note->has_value()) {
         writer.Finish(note.status());
         co_return;
       }
       testing::Note answer;
       answer.set_number(-(*note)->number());
-      absl::Status written = co_await writer.Write(std::move(answer), absl::Hours(1));
+      absl::Status written = co_await writer.Write(std::move(answer), kPatience);
       if (!written.ok()) co_return;
     }
   }
@@ -79,6 +89,7 @@ class Depot final : public Actor {
 
   const std::shared_ptr<Log> log_;
   const absl::Duration pause_;
+  const absl::Duration within_;
   int64_t may_take_ = 0;
   Behavior open_{"open", On(write, &Depot::Write).Interleaved(), On(chat, &Depot::Chat).Interleaved(),
                  On(take, &Depot::Take)};
@@ -94,7 +105,8 @@ class Courier final : public Actor {
   };
   struct Log {
     int64_t written = 0;
-    absl::Status last;  // of the last Write
+    int64_t expired = 0;  // Writes of `send`
+    absl::Status last;    // of the last Write
     absl::optional<absl::StatusOr<int64_t>> answer;
     std::vector<int64_t> heard;  // by `talk`
   };
@@ -103,7 +115,8 @@ class Courier final : public Actor {
   Mailbox<"courier/talk", Send> talk{this};
   Mailbox<"courier/cancel", bool> cancel{this};
 
-  explicit Courier(std::shared_ptr<Log> log) : log_(std::move(log)) {}
+  explicit Courier(std::shared_ptr<Log> log, absl::Duration within = kPatience)
+      : log_(std::move(log)), within_(within) {}
   StartResult Start() override { return sending_; }
 
  private:
@@ -116,10 +129,15 @@ class Courier final : public Actor {
   Task<> Write(Send what) {
     auto [notes, receipt] = Ref<Depot>(what.depot)[&Depot::write].Open(absl::Hours(2));
     receipt_ = receipt;
-    for (int64_t i = 1; i <= what.items; ++i) {
-      log_->last = co_await notes.Write(NoteNumber(i, what.text), absl::Hours(1));
+    for (int64_t i = 1; i <= what.items;) {
+      log_->last = co_await notes.Write(NoteNumber(i, what.text), within_);
+      if (IsExpired(log_->last) && within_ < kPatience) {
+        ++log_->expired;
+        continue;
+      }
       if (!log_->last.ok()) break;
       ++log_->written;
+      ++i;
     }
     notes.Finish(absl::OkStatus());
     absl::StatusOr<testing::Note> answer = co_await receipt;
@@ -132,18 +150,19 @@ class Courier final : public Actor {
   Task<> Talk(Send what) {
     auto [notes, answers] = Ref<Depot>(what.depot)[&Depot::chat].Open();
     for (int64_t i = 1; i <= what.items; ++i) {
-      log_->last = co_await notes.Write(NoteNumber(i, what.text), absl::Hours(1));
+      log_->last = co_await notes.Write(NoteNumber(i, what.text), kPatience);
       if (!log_->last.ok()) co_return;
-      absl::StatusOr<absl::optional<testing::Note>> answer = co_await answers.Next(absl::Hours(1));
+      absl::StatusOr<absl::optional<testing::Note>> answer = co_await answers.Next(kPatience);
       if (answer.ok() && answer->has_value()) log_->heard.push_back((*answer)->number());
     }
     notes.Finish(absl::OkStatus());
-    absl::StatusOr<absl::optional<testing::Note>> end = co_await answers.Next(absl::Hours(1));
+    absl::StatusOr<absl::optional<testing::Note>> end = co_await answers.Next(kPatience);
     log_->last = end.status();
   }
   void Cancel(bool) { receipt_->Cancel(); }
 
   const std::shared_ptr<Log> log_;
+  const absl::Duration within_;
   absl::optional<Pending<testing::Note>> receipt_;
   Behavior sending_{"sending", On(send, &Courier::Write).Interleaved(), On(talk, &Courier::Talk).Interleaved(),
                     On(cancel, &Courier::Cancel)};

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
@@ -21,36 +22,45 @@
 
 namespace understudy {
 
-// Writes as many notes as the request's number says, each with its text, and ends with OK.
+// Writes as many notes as the request's number says, each with its text, and ends with OK. Writes each again, until it
+// is written within the time.
 class Feed final : public Actor {
  public:
   struct Log {
     int64_t written = 0;
-    absl::Status last;  // of the last Write
+    int64_t expired = 0;  // Writes
+    absl::Status last;    // of the last Write
   };
   Mailbox<"feed/read", Call<testing::Note, Stream<testing::Note>>> read{this};
 
-  explicit Feed(std::shared_ptr<Log> log) : log_(std::move(log)) {}
+  explicit Feed(std::shared_ptr<Log> log, absl::Duration within = absl::Hours(1))
+      : log_(std::move(log)), within_(within) {}
   StartResult Start() override { return open_; }
 
  private:
   Task<> Read(const testing::Note& request, StreamWriter<testing::Note> writer) {
-    for (int64_t i = 1; i <= request.number(); ++i) {
+    for (int64_t i = 1; i <= request.number();) {
       testing::Note note;
       note.set_number(i);
       note.set_text(request.text());
-      log_->last = co_await writer.Write(std::move(note), absl::Hours(1));
+      log_->last = co_await writer.Write(std::move(note), within_);
+      if (IsExpired(log_->last)) {
+        ++log_->expired;
+        continue;
+      }
       if (!log_->last.ok()) co_return;
       ++log_->written;
+      ++i;
     }
     writer.Finish(absl::OkStatus());
   }
 
   const std::shared_ptr<Log> log_;
+  const absl::Duration within_;
   Behavior open_{"open", On(read, &Feed::Read).Interleaved()};
 };
 
-// Reads one stream as it is told.
+// Reads one stream as it is told. Waits again for an item that has not come within the time.
 class FeedReader final : public Actor {
  public:
   struct Open {
@@ -59,6 +69,7 @@ class FeedReader final : public Actor {
   };
   struct Log {
     std::vector<int64_t> items;
+    int64_t expired = 0;  // Nexts
     absl::optional<absl::Status> end;
   };
   Mailbox<"reader/open", Open> open{this};
@@ -66,8 +77,9 @@ class FeedReader final : public Actor {
   Mailbox<"reader/take", int64_t> take{this};
   Mailbox<"reader/close", bool> close{this};
 
-  FeedReader(std::shared_ptr<Log> log, absl::Duration pause = absl::ZeroDuration())
-      : log_(std::move(log)), pause_(pause) {}
+  FeedReader(std::shared_ptr<Log> log, absl::Duration pause = absl::ZeroDuration(),
+             absl::Duration within = absl::Hours(1))
+      : log_(std::move(log)), pause_(pause), within_(within) {}
   StartResult Start() override { return reading_; }
 
  private:
@@ -76,13 +88,18 @@ class FeedReader final : public Actor {
     stream_.emplace(channel.Ask(std::move(what.request)));
   }
   Task<> Take(int64_t items) {
-    for (int64_t i = 0; i != items; ++i) {
-      absl::StatusOr<absl::optional<testing::Note>> item = co_await stream_->Next(absl::Hours(1));
+    for (int64_t i = 0; i != items;) {
+      absl::StatusOr<absl::optional<testing::Note>> item = co_await stream_->Next(within_);
+      if (IsExpired(item.status())) {
+        ++log_->expired;
+        continue;
+      }
       if (!item.ok() || !item->has_value()) {
         log_->end = item.status();
         co_return;
       }
       log_->items.push_back((*item)->number());
+      ++i;
       if (pause_ == absl::ZeroDuration()) continue;
       auto sleep = context().Sleep(pause_);
       (void)co_await sleep;
@@ -92,6 +109,7 @@ class FeedReader final : public Actor {
 
   const std::shared_ptr<Log> log_;
   const absl::Duration pause_;
+  const absl::Duration within_;
   absl::optional<Stream<testing::Note>> stream_;
   Behavior reading_{"reading", On(open, &FeedReader::Ask), On(take, &FeedReader::Take), On(close, &FeedReader::Close)};
 };

@@ -15,8 +15,8 @@
 #include "understudy/actors/limits.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/cluster_test.h"
-#include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/item_streams/feed.h"
+#include "understudy/tests/transport/stranger.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/handshake.h"
 
@@ -28,11 +28,12 @@ using ::testing::HasSubstr;
 
 class NodeStreamsTest : public ClusterTest {
  protected:
-  // A feed on b and a reader on a.
-  void Begin(int64_t items, std::string text = "", absl::Duration pause = absl::ZeroDuration()) {
+  // A feed on b and a reader on a, of which each Write and each Next lasts for `within` at most.
+  void Begin(int64_t items, std::string text = "", absl::Duration pause = absl::ZeroDuration(),
+             absl::Duration within = absl::Hours(1)) {
     Join();
-    feed_ = cluster().system("b").Spawn<Feed>(written_);
-    reader_ = cluster().system("a").Spawn<FeedReader>(read_, pause);
+    feed_ = cluster().system("b").Spawn<Feed>(written_, within);
+    reader_ = cluster().system("a").Spawn<FeedReader>(read_, pause, within);
     Run();
     Open(items, std::move(text));
   }
@@ -76,6 +77,24 @@ TEST_F(NodeStreamsTest, ASlowReaderHoldsUpItsWriterAtItsCredit) {
   Take(-1);
   Run(absl::Seconds(1));
   ExpectItems(100);
+}
+
+TEST_F(NodeStreamsTest, AWriteAndANextThatExpireEndNothing) {
+  Begin(100, "", absl::ZeroDuration(), absl::Milliseconds(100));
+  const int64_t expired = written_->expired;
+  Run(absl::Seconds(1));  // the reader takes nothing
+  EXPECT_EQ(written_->written, static_cast<int64_t>(limits::kStreamItemsMax));
+  EXPECT_EQ(written_->expired, expired + 10);
+  cluster().network().Partition("a", "b");
+  Take(-1);
+  Run(absl::Seconds(1));
+  ExpectItems(static_cast<int64_t>(limits::kStreamItemsMax));
+  EXPECT_GE(read_->expired, 9);
+  EXPECT_FALSE(read_->end.has_value());
+  cluster().network().Heal("a", "b");
+  Run(absl::Seconds(5));
+  ExpectItems(100);
+  EXPECT_TRUE(read_->end.has_value() && read_->end->ok());
 }
 
 TEST_F(NodeStreamsTest, LargeItemsCountInBytesAndTravelInParts) {
@@ -143,16 +162,7 @@ class StreamVisitorTest : public NodeStreamsTest {
     Join();
     feed_ = cluster().system("a").Spawn<Feed>(written_);
     reader_ = cluster().system("a").Spawn<FeedReader>(read_);
-    stream_ = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
-    proto::Hello hello = HelloFrom("stranger", 7, "a");
-    hello.set_features(features);
-    stream_->Write(FrameOf(hello));
-    Run();
-    proto::Frame welcome;
-    ASSERT_TRUE(!visitor_.frames.empty() && welcome.ParseFromString(visitor_.frames.back()));
-    EXPECT_EQ(welcome.welcome().features(), features);
-    stream_->Write(HeartbeatFrame(welcome.welcome().epoch()));
-    Run();
+    stream_ = BeginStrangersSession(cluster(), visitor_, features);
   }
 
   Visitor visitor_;
@@ -161,8 +171,7 @@ class StreamVisitorTest : public NodeStreamsTest {
 
 TEST_F(StreamVisitorTest, ANodeWithoutTheFeatureIsAskedForNoStream) {
   Visit(kFeatureFingerprints);
-  const NodePlace place = *cluster().system("a").InternPeer("stranger", NodeIncarnation{7});
-  const Pid there = internal::PidAt(place, {.cell = 1, .serial = 1});
+  const Pid there = StrangersActor(cluster());
   ASSERT_TRUE(reader_[&FeedReader::open].Send({.feed = there, .request = NoteOf(1)}).ok());
   Run();
   Take(-1);
@@ -183,7 +192,7 @@ class HostileVisitorTest : public StreamVisitorTest {
     }
     Run();
   }
-  NodePair Nodes() { return {.local = {7}, .peer = cluster().system("a").incarnation()}; }
+  NodePair Nodes() { return {.local = {kStrangersIncarnation}, .peer = cluster().system("a").incarnation()}; }
   std::string Item(Pid to, uint64_t ask) {
     return EncodeSignal(Nodes(), {.kind = SignalKind::kItem,
                                   .from = kGuest,

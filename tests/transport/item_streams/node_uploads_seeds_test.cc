@@ -60,7 +60,7 @@ class NodeUploadsSeedsTest : public ClusterTest {
 TEST_F(NodeUploadsSeedsTest, EveryUploadEndsTrulyWhateverTheConnectionsDo) {
   int ended = 0;
   int whole = 0;
-  ForEachSeed(30, [&](uint64_t seed) {
+  ForEachSeed(50, [&](uint64_t seed) {
     Random random(seed);
     const std::vector<std::string> nodes = {"a", "b", "c"};
     Join({.seed = seed, .nodes = nodes});

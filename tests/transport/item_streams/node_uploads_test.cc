@@ -15,8 +15,8 @@
 #include "understudy/actors/limits.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/cluster_test.h"
-#include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/item_streams/depot.h"
+#include "understudy/tests/transport/stranger.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/handshake.h"
 
@@ -29,11 +29,12 @@ using ::testing::HasSubstr;
 
 class NodeUploadsTest : public ClusterTest {
  protected:
-  // A depot on b and a courier on a, which sends it so many items.
-  void Begin(int64_t items, std::string text = "", absl::Duration pause = absl::ZeroDuration()) {
+  // A depot on b and a courier on a, which sends it so many items. Each Write and each Next lasts for `within` at most.
+  void Begin(int64_t items, std::string text = "", absl::Duration pause = absl::ZeroDuration(),
+             absl::Duration within = kPatience) {
     Join();
-    depot_ = cluster().system("b").Spawn<Depot>(read_, pause);
-    courier_ = cluster().system("a").Spawn<Courier>(sent_);
+    depot_ = cluster().system("b").Spawn<Depot>(read_, pause, within);
+    courier_ = cluster().system("a").Spawn<Courier>(sent_, within);
     Run();
     Send(items, std::move(text));
   }
@@ -80,6 +81,23 @@ TEST_F(NodeUploadsTest, ASlowReaderHoldsUpItsWriterAtItsCredit) {
   Take(limits::kStreamItemsMax / 2);
   EXPECT_EQ(sent_->written, static_cast<int64_t>(limits::kStreamItemsMax + limits::kStreamItemsMax / 2));
   Take(-1);
+  ExpectReceipt(100);
+}
+
+TEST_F(NodeUploadsTest, AWriteAndANextThatExpireEndNothing) {
+  Begin(100, "", absl::ZeroDuration(), absl::Milliseconds(100));
+  const int64_t expired = sent_->expired;
+  Run(absl::Seconds(1));  // the depot takes nothing
+  EXPECT_EQ(sent_->written, static_cast<int64_t>(limits::kStreamItemsMax));
+  EXPECT_EQ(sent_->expired, expired + 10);
+  cluster().network().Partition("a", "b");
+  Take(-1);
+  Run(absl::Seconds(1));
+  ExpectItems(static_cast<int64_t>(limits::kStreamItemsMax));
+  EXPECT_GE(read_->expired, 9);
+  EXPECT_FALSE(read_->end.has_value());
+  cluster().network().Heal("a", "b");
+  Run(absl::Seconds(5));
   ExpectReceipt(100);
 }
 
@@ -163,16 +181,7 @@ class UploadVisitorTest : public NodeUploadsTest {
     Join();
     depot_ = cluster().system("a").Spawn<Depot>(read_);
     courier_ = cluster().system("a").Spawn<Courier>(sent_);
-    stream_ = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
-    proto::Hello hello = HelloFrom("stranger", 7, "a");
-    hello.set_features(features);
-    stream_->Write(FrameOf(hello));
-    Run();
-    proto::Frame welcome;
-    ASSERT_TRUE(!visitor_.frames.empty() && welcome.ParseFromString(visitor_.frames.back()));
-    EXPECT_EQ(welcome.welcome().features(), features);
-    stream_->Write(HeartbeatFrame(welcome.welcome().epoch()));
-    Run();
+    stream_ = BeginStrangersSession(cluster(), visitor_, features);
   }
   // Writes these envelopes as the next slots of the session.
   void Say(const std::vector<std::string>& bodies) {
@@ -183,7 +192,7 @@ class UploadVisitorTest : public NodeUploadsTest {
     }
     Run();
   }
-  NodePair Nodes() { return {.local = {7}, .peer = cluster().system("a").incarnation()}; }
+  NodePair Nodes() { return {.local = {kStrangersIncarnation}, .peer = cluster().system("a").incarnation()}; }
   std::string Of(SignalKind kind, internal::Payload payload = {}) {
     return EncodeSignal(Nodes(),
                         {.kind = kind, .from = kGuest, .to = depot_.pid(), .id = kAsk, .payload = std::move(payload)});
@@ -211,8 +220,7 @@ class UploadVisitorTest : public NodeUploadsTest {
 
 TEST_F(UploadVisitorTest, ANodeWithoutTheFeatureIsOfferedNoUpload) {
   Visit(kFeatureFingerprints | kFeatureStreams);
-  const NodePlace place = *cluster().system("a").InternPeer("stranger", NodeIncarnation{7});
-  const Pid there = internal::PidAt(place, {.cell = 1, .serial = 1});
+  const Pid there = StrangersActor(cluster());
   ASSERT_TRUE(courier_[&Courier::send].Send({.depot = there, .items = 1, .text = ""}).ok());
   Run();
   EXPECT_EQ(sent_->last.code(), absl::StatusCode::kUnimplemented) << sent_->last;

@@ -27,6 +27,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/testing/kept_log.h"
+#include "understudy/actors/trace.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/transport/metrics/scrape.h"
 #include "understudy/tests/transport/metrics/strict_exposition.h"
@@ -197,6 +198,26 @@ TEST_F(MetricsTest, APageHasTheAgeOfTheOldestMessageAndTheLatenessOfTimers) {
   });
   EXPECT_LT(page.at("understudy_oldest_message_age_seconds"), 600);
   system_.Kill(shut.pid());
+}
+
+TEST_F(MetricsTest, APageOfASystemWithTracesSaysWhichSpansWereLost) {
+  class Spans final : public SpanSink {
+   public:
+    void Take(const Span& /*span*/) override {}
+    SpanCounts counts() const override { return {.exported = 7, .dropped_full = 2, .dropped_sent = 1}; }
+  };
+  Spans spans;
+  ActorSystem traced({.name = "traced", .log = &log_, .tracing = {.spans = &spans}});
+  const absl::StatusOr<std::unique_ptr<Metrics>> metrics = Metrics::Start(traced);
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  const absl::StatusOr<Series> page = ParseExposition(Fetch((*metrics)->address(), "/metrics").body);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->at("understudy_spans_exported_total"), 7);
+  EXPECT_EQ(page->at("understudy_spans_dropped_total{cause=\"queue_full\"}"), 2);
+  EXPECT_EQ(page->at("understudy_spans_dropped_total{cause=\"not_taken\"}"), 1);
+  EXPECT_EQ(page->at("understudy_foreign_traces_refused_total"), 0);
+  StartMetrics();
+  EXPECT_THAT(Get("/metrics").body, Not(HasSubstr("understudy_spans"))) << "this system has no traces";
 }
 
 TEST_F(MetricsTest, NoLabelHasAPid) {

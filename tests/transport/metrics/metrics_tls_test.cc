@@ -3,7 +3,6 @@
 #include <openssl/ssl.h>
 
 #include <array>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/tests/transport/metrics/scrape.h"
 #include "understudy/tests/transport/metrics/strict_exposition.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/metrics/metrics.h"
 
@@ -35,21 +35,13 @@ constexpr absl::Duration kWithin = absl::Seconds(60);
 class MetricsTlsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new std::string("/tmp/understudy.XXXXXX");
-    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
-    for (const char* authority : {"old", "new"}) {
-      ASSERT_EQ(system(absl::StrCat("tools/make_certs ", *folder_, "/", authority, " scraped 2>/dev/null").c_str()), 0);
-    }
+    certificates_ = new TestCertificates;
+    for (const char* authority : {"old", "new"}) certificates_->Make(authority, "scraped");
   }
-  static void TearDownTestSuite() {
-    std::filesystem::remove_all(*folder_);
-    delete folder_;
-  }
-  static std::string File(const std::string& name) { return absl::StrCat(*folder_, "/", name); }
+  static void TearDownTestSuite() { delete certificates_; }
+  static std::string File(const std::string& name) { return certificates_->File(name); }
   static Credentials Tls(const std::string& authority) {
-    return Credentials::Tls({.certificate_file = File(authority + "/scraped.pem"),
-                             .key_file = File(authority + "/scraped.key"),
-                             .ca_file = File(authority + "/ca.pem")});
+    return Credentials::Tls(certificates_->Files(authority, "scraped"));
   }
 
   void StartMetrics(MetricsOptions options) {
@@ -76,12 +68,12 @@ class MetricsTlsTest : public ::testing::Test {
     return all;
   }
 
-  static std::string* folder_;
+  static TestCertificates* certificates_;
   ActorSystem system_{{.name = "desk"}};
   std::unique_ptr<Metrics> metrics_;
 };
 
-std::string* MetricsTlsTest::folder_ = nullptr;
+TestCertificates* MetricsTlsTest::certificates_ = nullptr;
 
 TEST_F(MetricsTlsTest, BeyondLoopbackItServesTlsToClientsWithoutCertificate) {
   StartMetrics({.listen = "0.0.0.0:0", .credentials = Tls("old")});

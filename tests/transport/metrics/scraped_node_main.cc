@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/trace.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/transport/metrics/metrics.h"
 #include "understudy/transport/node.h"
@@ -28,9 +29,17 @@ class Clerk final : public Actor {
   Behavior working_{"working", On(file, &Clerk::File)};
 };
 
+// Has lost some spans.
+class LossySpans final : public SpanSink {
+ public:
+  void Take(const Span& /*span*/) override {}
+  SpanCounts counts() const override { return {.exported = 9, .dropped_full = 2, .dropped_sent = 1}; }
+};
+
 int Main() {
+  LossySpans spans;
   ActorSystem archive({.name = "archive"});
-  ActorSystem desk({.name = "desk"});
+  ActorSystem desk({.name = "desk", .tracing = {.spans = &spans}});
   const absl::StatusOr<std::unique_ptr<Node>> archive_node = Node::Start(archive);
   if (!archive_node.ok()) return 2;
   const absl::StatusOr<std::unique_ptr<Node>> desk_node =

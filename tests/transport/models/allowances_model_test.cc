@@ -4,14 +4,16 @@
 //
 // An accepted message has its credit at the receiver too. What is under way or waits stays within the bounds of a
 // mailbox and of the session (credit.h). A mailbox to which nothing has been sent takes a small message however large
-// the messages to the others are, and a large one while no other is in use. When all is over, every account is as it
-// was at first. Each rule is left out once, and the model finds it.
+// the messages to the others are, and a large one while no other is in use; where the terms say so, a mailbox takes a
+// large message after small ones too. When all is over, every account is as it was at first. All this holds by both
+// terms for large messages. Each rule is left out once, and the model finds it.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,7 +42,10 @@ MailboxAddress BoxOf(size_t box) { return {Pid(1, 1, 1), static_cast<uint32_t>(b
 
 // Two mailboxes use up what the session may have in use.
 constexpr int64_t kAllowanceBytes = kSessionAllowanceMax.bytes / 2;
-constexpr CreditTerms kTerms{.first_allowance = {.messages = 2, .bytes = kAllowanceBytes}};
+using Large = CreditTerms::LargeMessages;
+constexpr CreditTerms TermsWith(Large large) {
+  return {.first_allowance = {.messages = 2, .bytes = kAllowanceBytes}, .large_messages = large};
+}
 // A small message, one that is a whole allowance, and one of which as much again as half of the bound lies beyond it.
 constexpr std::array<int64_t, 3> kSizes = {1, kAllowanceBytes, kAllowanceBytes + kSessionAllowanceMax.bytes / 2 + 1};
 
@@ -50,13 +55,16 @@ struct Message {
 };
 
 struct State {
-  CreditSender sender{kTerms};
-  CreditReceiver receiver{kTerms};
+  State(const CreditTerms& sender_terms, const CreditTerms& receiver_terms)
+      : sender(sender_terms), receiver(receiver_terms) {}
+
+  CreditSender sender;
+  CreditReceiver receiver;
   std::deque<Message> messages;                       // on their way
   std::deque<CreditChange> wants;                     // likewise
   std::deque<CreditChange> grants;                    // likewise, back
   std::array<std::deque<int64_t>, kBoxes> mailboxes;  // bytes of what waits
-  std::array<RoomAmount, kBoxes> out;                 // what was sent there, and has not come back
+  std::array<std::deque<int64_t>, kBoxes> out;        // bytes of what was sent there, and has not come back
   int sends_left = 0;
   std::string failure;
 
@@ -82,10 +90,14 @@ struct State {
 
 class Model {
  public:
+  explicit Model(Large terms) : Model(terms, terms) {}
+  Model(Large sender_terms, Large receiver_terms)
+      : sender_terms_(TermsWith(sender_terms)), receiver_terms_(TermsWith(receiver_terms)) {}
+
   // The first failure, or nothing.
   std::string Explore(int sends) {
-    std::vector<State> open(1);
-    open[0].sends_left = sends;
+    std::vector<State> open;
+    open.emplace_back(sender_terms_, receiver_terms_).sends_left = sends;
     while (!open.empty()) {
       const State state = std::move(open.back());
       open.pop_back();
@@ -131,7 +143,7 @@ class Model {
       state.Expect(*admission == Admission::kAllowance, "no room was granted");
       state.sender.OnSent(BoxOf(box), bytes, *admission);
       state.messages.push_back({box, bytes});
-      state.out[box] += {.messages = 1, .bytes = bytes};
+      state.out[box].push_back(bytes);
     } else if (state.sender.Asks(BoxOf(box))) {
       state.wants.push_back({.mailbox = BoxOf(box).second, .granted = {.messages = 1, .bytes = bytes}});
     }
@@ -175,32 +187,49 @@ class Model {
     const CreditChange grant = state.grants.front();
     state.grants.pop_front();
     state.Expect(state.sender.OnGrant(grant).ok(), "a grant is no nonsense");
-    state.out[grant.mailbox - 1] -= grant.allowance;
+    std::deque<int64_t>& out = state.out[grant.mailbox - 1];
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < grant.allowance.messages && !out.empty(); ++i) {
+      bytes += out.front();
+      out.pop_front();
+    }
+    state.Expect(bytes == grant.allowance.bytes, "other bytes come back than were sent");
     return true;
   }
 
-  static void CheckBounds(State& state) {
+  void CheckBounds(State& state) const {
+    const bool after_small = sender_terms_.large_messages == Large::kNeedBytes;
     int64_t within = 0;
     int64_t beyond = 0;
     int with_large = 0;
-    for (const RoomAmount& out : state.out) {
-      state.Expect(out.messages <= kTerms.first_allowance.messages, "a mailbox has too many messages");
-      within += std::min(out.bytes, kAllowanceBytes);
-      const int64_t large = std::max(int64_t{0}, out.bytes - kAllowanceBytes);
+    for (const std::deque<int64_t>& out : state.out) {
+      const int64_t bytes = BytesOf(out);
+      state.Expect(static_cast<int64_t>(out.size()) <= sender_terms_.first_allowance.messages,
+                   "a mailbox has too many messages");
+      within += std::min(bytes, kAllowanceBytes);
+      const int64_t large = std::max(int64_t{0}, bytes - kAllowanceBytes);
       beyond += large;
-      with_large += large > 0 ? 1 : 0;
-      state.Expect(large == 0 || out.messages == 1, "beside a large message another is in use");
+      if (large == 0) continue;
+      ++with_large;
+      if (after_small) {
+        state.Expect(bytes - out.back() < kAllowanceBytes, "two messages exceed one allowance");
+      } else {
+        state.Expect(out.size() == 1, "beside a large message another is in use");
+      }
     }
     state.Expect(within <= kSessionAllowanceMax.bytes, "the session's allowances are exceeded");
     state.Expect(with_large <= 1 || beyond <= kSessionAllowanceMax.bytes, "large messages add up");
     if (within == kSessionAllowanceMax.bytes) return;
     for (size_t box = 0; box < kBoxes; ++box) {
-      if (!state.out[box].is_zero()) continue;
-      state.Expect(state.sender.Find(BoxOf(box), 1).has_value(), "a first contact is refused");
-      if (with_large > 0 || within + kAllowanceBytes > kSessionAllowanceMax.bytes) continue;
+      const std::deque<int64_t>& out = state.out[box];
+      const int64_t left = kAllowanceBytes - BytesOf(out);
+      if (out.empty()) state.Expect(state.sender.Find(BoxOf(box), 1).has_value(), "a first contact is refused");
+      const bool takes_large = out.empty() || (after_small && left > 0 && out.size() == 1);
+      if (!takes_large || with_large > 0 || within + left > kSessionAllowanceMax.bytes) continue;
       state.Expect(state.sender.Find(BoxOf(box), kSizes.back()).has_value(), "the only large message is refused");
     }
   }
+  static int64_t BytesOf(const std::deque<int64_t>& out) { return std::accumulate(out.begin(), out.end(), int64_t{0}); }
 
   // Nothing goes on by itself.
   static std::string AtEnd(const State& state) {
@@ -213,28 +242,45 @@ class Model {
     return "";
   }
 
+  const CreditTerms sender_terms_;
+  const CreditTerms receiver_terms_;
   const MonotonicTime now_;
   std::set<std::string> seen_;
 };
 
 TEST(AllowancesModelTest, WhatIsInUseIsBoundedAndAFirstContactIsNotRefused) {
-  Model model;
-  EXPECT_THAT(model.Explore(/*sends=*/4), IsEmpty());
-  printf("%zu states\n", model.states());
-  EXPECT_GT(model.states(), 10'000U);
+  for (const Large terms : {Large::kNeedUntouched, Large::kNeedBytes}) {
+    Model model(terms);
+    EXPECT_THAT(model.Explore(/*sends=*/4), IsEmpty());
+    printf("%zu states\n", model.states());
+    EXPECT_GT(model.states(), 10'000U);
+  }
 }
 
 TEST(AllowancesModelTest, EachRuleThatIsLeftOutIsFound) {
-  const auto failure = [](const char* rule) {
-    FaultPoint::Scope broken(rule);
-    return Model().Explore(/*sends=*/4);
-  };
-  EXPECT_THAT(failure("allowances_have_no_bound_in_all"), HasSubstr("the session's allowances are exceeded"));
-  EXPECT_THAT(failure("allowances_of_large_messages_have_no_bound_in_all"), HasSubstr("large messages add up"));
-  EXPECT_THAT(failure("allowances_are_given_whole_when_in_use"), HasSubstr("beside a large message"));
-  EXPECT_THAT(failure("allowances_count_large_messages_with_the_others"),
-              HasSubstr("the only large message is refused"));
-  EXPECT_THAT(failure("allowances_have_no_bound_in_messages"), HasSubstr("too many messages"));
+  for (const Large terms : {Large::kNeedUntouched, Large::kNeedBytes}) {
+    const bool after_small = terms == Large::kNeedBytes;
+    const auto failure = [&](const char* rule) {
+      FaultPoint::Scope broken(rule);
+      return Model(terms).Explore(/*sends=*/4);
+    };
+    EXPECT_THAT(failure("allowances_have_no_bound_in_all"), HasSubstr("the session's allowances are exceeded"));
+    EXPECT_THAT(failure("allowances_of_large_messages_have_no_bound_in_all"), HasSubstr("large messages add up"));
+    EXPECT_THAT(failure("allowances_cover_large_messages_without_bytes"),
+                HasSubstr(after_small ? "two messages exceed one allowance" : "beside a large message"));
+    if (after_small) {
+      EXPECT_THAT(failure("allowances_cover_large_messages_only_when_untouched"),
+                  HasSubstr("the only large message is refused"));
+    }
+    EXPECT_THAT(failure("allowances_count_large_messages_with_the_others"),
+                HasSubstr("the only large message is refused"));
+    EXPECT_THAT(failure("allowances_have_no_bound_in_messages"), HasSubstr("too many messages"));
+  }
+}
+
+TEST(AllowancesModelTest, EndsThatDoNotAgreeOnTheTermsAreFound) {
+  EXPECT_THAT(Model(Large::kNeedBytes, Large::kNeedUntouched).Explore(/*sends=*/4),
+              HasSubstr("a message that was accepted has credit"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // How a node starts and drains, and that user code which it calls and which does not return holds up no peer.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@
 namespace understudy {
 namespace {
 
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -102,19 +104,26 @@ TEST(NodeState, ANodeStartsIsReadyAndDrains) {
   EXPECT_EQ(ledger.node->state(), NodeState::kDraining);
 }
 
-TEST(NodeState, WhatWaitsForTheStartIsCalledOnceWhenTheNodeIsReady) {
+TEST(NodeState, AWatchIsToldOfThePresentStateAndOfEachLaterOne) {
   Site ledger("ledger");
+  std::vector<NodeState> told;
+  ledger.node->WatchState([&](NodeState state) { told.push_back(state); });
   int calls = 0;
-  ledger.node->WhenReady([&] { ++calls; });
-  const uint64_t forgotten = ledger.node->WhenReady([] { FAIL() << "a step that was forgotten runs"; });
-  ledger.node->ForgetWhenReady(forgotten);
-  EXPECT_EQ(calls, 0);
-  ledger.node->Ready();
+  const uint64_t forgotten = ledger.node->WatchState([&](NodeState) { ++calls; });
+  ledger.node->UnwatchState(forgotten);
   EXPECT_EQ(calls, 1);
-  ledger.node->WhenReady([&] { calls += 10; });  // the node is ready already
-  EXPECT_EQ(calls, 11);
   ledger.node->Ready();
-  EXPECT_EQ(calls, 11);
+  ledger.node->Ready();
+  EXPECT_THAT(told, ElementsAre(NodeState::kStarting, NodeState::kReady));
+  // Before the first step of a drain.
+  ledger.node->DrainFirst([&](absl::Duration) { EXPECT_THAT(told, ElementsAre(_, _, NodeState::kDraining)); });
+  EXPECT_EQ(ledger.node->Drain(kDeadline), 0);
+  ledger.node->Ready();
+  EXPECT_THAT(told, SizeIs(3));
+  std::vector<NodeState> late;
+  ledger.node->WatchState([&](NodeState state) { late.push_back(state); });
+  EXPECT_THAT(late, ElementsAre(NodeState::kDraining));
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(NodeDrain, ANegativeTimeCountsAsZero) {

@@ -1,4 +1,4 @@
-// The reads, the actions and the kept entries of the operator's service, without gRPC and in virtual time.
+// The reads and the kept entries of the operator's service, without gRPC and in virtual time.
 #include "understudy/transport/ops/ops_reads.h"
 
 #include <algorithm>
@@ -17,41 +17,29 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
-#include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/test_system.h"
-#include "understudy/actors/testing/kept_log.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
-#include "understudy/transport/grants.h"
+#include "understudy/tests/transport/ops/clerk.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/ops/kept_entries.h"
-#include "understudy/transport/ops/ops_actions.h"
-#include "understudy/transport/ops/ops_caller.h"
 #include "understudy/transport/ops/ops_limits.h"
-#include "understudy/transport/session/stream_identity.h"
+#include "understudy/transport/session_times.h"
 
 namespace understudy {
 namespace {
 
 using internal::FindActor;
 using internal::KeptEntries;
-using internal::OpsActions;
-using internal::OpsCaller;
+using internal::TextOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-class Clerk final : public Actor {
- public:
-  Mailbox<"file", int> file{this};
-  StartResult Start() override { return working_; }
-
- private:
-  Behavior working_{"working", On(file, [](int) {})};
-};
 
 TEST(FindActorTest, AnActorIsFoundByItsPidAndByItsNames) {
   TestSystem system;
@@ -149,7 +137,10 @@ TEST(ReadActorsTest, AnyPageAndSizeIsAnswered) {
 TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
   TestSystem system;
   constexpr int kActors = 1000;
-  for (int i = 0; i < kActors; ++i) system.Spawn<Clerk>(SpawnOptions{.label = std::string(100'000, '\x1b')});
+  std::vector<Ref<Clerk>> clerks;
+  for (int i = 0; i < kActors; ++i) {
+    clerks.push_back(system.Spawn<Clerk>(SpawnOptions{.label = std::string(100'000, '\x1b')}));
+  }
   system.RunUntilIdle();
   proto::ListActorsRequest request;
   request.set_at_most(kActors);
@@ -157,7 +148,7 @@ TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
   int pages = 0;
   do {
     const proto::ListActorsReply reply = internal::ReadActors(system, request);
-    EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax + 100'000);
+    EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax);
     for (const proto::ActorDetails& actor : reply.actors()) EXPECT_TRUE(pids.insert(actor.pid()).second);
     request.set_after(reply.next());
     ++pages;
@@ -167,6 +158,14 @@ TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
   proto::TopActorsRequest top;
   top.set_at_most(UINT32_MAX);
   EXPECT_THAT(internal::ReadTopActors(system, top).actors(), SizeIs(0)) << "none has mail";
+  for (const Ref<Clerk>& clerk : clerks) {
+    system.Suspend(clerk.pid(), absl::Minutes(1));
+    clerk[&Clerk::file].Tell(1);
+  }
+  system.RunUntilIdle();
+  const proto::ListActorsReply reply = internal::ReadTopActors(system, top);
+  EXPECT_GT(reply.actors_size(), 100);
+  EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax);
 }
 
 // Spawns a clerk, which is linked to it.
@@ -194,18 +193,117 @@ TEST(ReadActorTest, AnActorsLinksAreTold) {
   EXPECT_EQ(clerk->link_count(), 1);
 }
 
-TEST(ReadTreeTest, ATreeIsBoundedInBytes) {
+TEST(ReadActorsTest, ATextIsFoundInTheBehaviorAndInTheParent) {
   TestSystem system;
+  const Ref<Boss> boss = system.Spawn<Boss>();
+  system.Spawn<Clerk>();
+  system.RunUntilIdle();
+  const auto count = [&](const std::string& text) {
+    proto::ListActorsRequest request;
+    request.set_text(text);
+    return internal::ReadActors(system, request).actors_size();
+  };
+  EXPECT_EQ(count("working"), 2);
+  EXPECT_EQ(count("quiet"), 1);
+  EXPECT_EQ(count(boss.pid().ToString()), 2) << "itself and its child";
+}
+
+TEST(ReadPeersTest, APeerIsToldWithItsSessionItsEnvelopesAndWhatItRefused) {
+  PeerStatus peer{.node = "b\x1b", .address = "127.0.0.1:7001", .is_live = true, .is_up = true, .epoch = 3};
+  peer.times = SessionTimes::Wan();
+  peer.ledger = {.accepted = 15, .acknowledged = 1, .refused_by_peer = 2, .unconfirmed = 4, .waiting = 8};
+  peer.bytes_waiting = 90;
+  peer.refused_by_peer = {{ErrorKind::kFull, 2}, {ErrorKind::kNoName, 0}};
+  peer.claims_refused = 7;
+  proto::PeerDetails told = internal::DetailsOf(peer);
+  EXPECT_EQ(told.node(), "b\\x1b");
+  EXPECT_EQ(told.epoch(), 3U);
+  EXPECT_EQ(told.heartbeat_interval_nanos(), absl::ToInt64Nanoseconds(SessionTimes::Wan().heartbeat_interval));
+  EXPECT_EQ(told.silence_timeout_nanos(), absl::ToInt64Nanoseconds(SessionTimes::Wan().silence_timeout));
+  EXPECT_EQ(told.grace_period_nanos(), absl::ToInt64Nanoseconds(SessionTimes::Wan().grace_period));
+  EXPECT_EQ(told.envelopes_accepted(), 15);
+  EXPECT_EQ(told.envelopes_acknowledged(), 1);
+  EXPECT_EQ(told.envelopes_refused(), 2);
+  EXPECT_EQ(told.envelopes_unconfirmed(), 4);
+  EXPECT_EQ(told.envelopes_waiting(), 8);
+  EXPECT_EQ(told.bytes_waiting(), 90);
+  ASSERT_THAT(told.refused_by_peer(), SizeIs(1));
+  EXPECT_EQ(told.refused_by_peer(0).why(), "Full");
+  EXPECT_EQ(told.refused_by_peer(0).count(), 2);
+  EXPECT_EQ(told.claims_refused(), 7);
+  peer.is_live = false;
+  EXPECT_EQ(internal::DetailsOf(peer).silence_timeout_nanos(), 0) << "none was agreed";
+}
+
+TEST(ReadTreeTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
+  TestSystem system;
+  std::set<std::string> spawned;
   for (int i = 0; i < 20; ++i) {
     auto builder = OneForOne();
-    for (int n = 0; n < 900; ++n) builder.Child(absl::StrCat(std::string(200, 'x'), n), Of<Clerk>());
-    system.Spawn(std::move(builder));
+    for (int n = 0; n < 900; ++n) builder.Child(absl::StrCat(std::string(200, '\xff'), n), Of<Clerk>());
+    spawned.insert(TextOf(system.Spawn(std::move(builder)).pid()));
   }
   system.RunUntilIdle();
-  const proto::GetTreeReply reply = internal::ReadTree(system, absl::Seconds(10));
-  EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax + 300'000);
-  EXPECT_TRUE(reply.has_more());
-  EXPECT_GT(reply.supervisors_size(), 1);
+  proto::GetTreeRequest request;
+  request.set_at_most(1'000'000);
+  std::set<std::string> told;
+  std::set<std::string> children;
+  int pages = 0;
+  proto::GetTreeReply reply;
+  do {
+    reply = internal::ReadTree(system, request);
+    EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax);
+    for (const proto::SupervisorDetails& supervisor : reply.supervisors()) {
+      told.insert(supervisor.pid());
+      for (const proto::ChildDetails& child : supervisor.children()) {
+        EXPECT_TRUE(children.insert(child.pid()).second);
+      }
+    }
+    *request.mutable_from() = reply.next();
+    ++pages;
+  } while (reply.has_next());
+  EXPECT_EQ(told, spawned);
+  EXPECT_THAT(children, SizeIs(20 * 900));
+  EXPECT_GT(pages, 2) << "each id has 800 bytes when it is printable";
+}
+
+TEST(ReadTreeTest, PagesGoThroughAllChildrenOfASupervisor) {
+  TestSystem system;
+  auto builder = OneForOne();
+  for (int n = 0; n < 2'500; ++n) builder.Child(absl::StrCat(n), Of<Clerk>());
+  system.Spawn(std::move(builder));
+  system.RunUntilIdle();
+  proto::GetTreeRequest request;
+  std::vector<int> sizes;
+  int next_id = 0;
+  proto::GetTreeReply reply;
+  do {
+    reply = internal::ReadTree(system, request);
+    ASSERT_THAT(reply.supervisors(), SizeIs(1));
+    sizes.push_back(reply.supervisors(0).children_size());
+    for (const proto::ChildDetails& child : reply.supervisors(0).children()) {
+      EXPECT_EQ(child.id(), absl::StrCat(next_id++));
+    }
+    *request.mutable_from() = reply.next();
+  } while (reply.has_next());
+  EXPECT_THAT(sizes, ElementsAre(999, 999, 502));
+}
+
+TEST(ReadTreeTest, AnyPageAndSizeIsAnswered) {
+  TestSystem system;
+  system.Spawn(OneForOne().Child("a", Of<Clerk>()).Child("b", Of<Clerk>()));
+  system.RunUntilIdle();
+  proto::GetTreeRequest request;
+  for (const uint64_t supervisor : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40, UINT64_MAX}) {
+    for (const uint64_t child : {uint64_t{0}, uint64_t{2}, UINT64_MAX}) {
+      for (const uint32_t at_most : {1U, 2U, UINT32_MAX}) {
+        request.mutable_from()->set_supervisor(supervisor);
+        request.mutable_from()->set_child(child);
+        request.set_at_most(at_most);
+        EXPECT_LE(internal::ReadTree(system, request).supervisors_size(), 1);
+      }
+    }
+  }
 }
 
 TEST(ReadTreeTest, SupervisorsAreToldParentsFirstWithTheirChildren) {
@@ -214,20 +312,58 @@ TEST(ReadTreeTest, SupervisorsAreToldParentsFirstWithTheirChildren) {
       SpawnOptions{.registered_as = "root"},
       OneForOne().Child("inner", Of(OneForAll().Child("clerk", Of<Clerk>().Transient()))).Child("clerk", Of<Clerk>()));
   system.RunUntilIdle();
-  const proto::GetTreeReply reply = internal::ReadTree(system, absl::Milliseconds(500));
+  const proto::GetTreeReply reply = internal::ReadTree(system, {});
   ASSERT_THAT(reply.supervisors(), SizeIs(2));
   const proto::SupervisorDetails& root = reply.supervisors(0);
   const proto::SupervisorDetails& inner = reply.supervisors(1);
   EXPECT_EQ(root.parent(), "");
+  EXPECT_THAT(root.names(), ElementsAre("root"));
   EXPECT_EQ(inner.parent(), root.pid());
   ASSERT_THAT(root.children(), SizeIs(2));
   EXPECT_EQ(root.children(0).id(), "inner");
   EXPECT_EQ(root.children(0).pid(), inner.pid());
   EXPECT_EQ(root.children(0).kind(), "supervisor");
   EXPECT_EQ(root.children(1).restart(), "permanent");
+  EXPECT_EQ(inner.strategy(), "one_for_all");
   ASSERT_THAT(inner.children(), SizeIs(1));
   EXPECT_EQ(inner.children(0).restart(), "transient");
   EXPECT_EQ(inner.children(0).state(), "running");
+  EXPECT_FALSE(reply.has_next());
+}
+
+TEST(ReadTreeTest, AChildIsToldWithItsSpecItsLastExitAndItsNextStart) {
+  TestSystem system;
+  const RestartBackoff backoff{.min = absl::Seconds(8), .max = absl::Seconds(60), .jitter = 0};
+  system.Spawn(OneForOne()
+                   .Intensity(3, absl::Seconds(10))
+                   .Child("clerk", Of<Clerk>().RegisteredAs("clerk").Backoff(backoff).ShutdownWithin(absl::Seconds(2)))
+                   .Child("other", Of<Clerk>().BrutalKill().Budget(2, absl::Seconds(7))));
+  system.RunUntilIdle();
+  for (int i = 0; i < 2; ++i) {
+    system.Kill(*system.WhereIs("clerk"));
+    system.RunUntilIdle();
+  }
+  system.Advance(absl::Seconds(3));
+  const proto::GetTreeReply reply = internal::ReadTree(system, {});
+  ASSERT_THAT(reply.supervisors(), SizeIs(1));
+  const proto::SupervisorDetails& root = reply.supervisors(0);
+  EXPECT_EQ(root.intensity(), 3);
+  EXPECT_EQ(root.period_nanos(), absl::ToInt64Nanoseconds(absl::Seconds(10)));
+  EXPECT_EQ(root.restarts_in_period(), 1) << "the second restart waits, and is not counted";
+  ASSERT_THAT(root.children(), SizeIs(2));
+  const proto::ChildDetails& clerk = root.children(0);
+  EXPECT_EQ(clerk.state(), "restarting");
+  EXPECT_EQ(clerk.restarts(), 2);
+  EXPECT_EQ(clerk.last_exit(), "Killed");
+  EXPECT_EQ(absl::Nanoseconds(reply.clock_nanos() - clerk.exited_at_nanos()), absl::Seconds(3));
+  EXPECT_EQ(absl::Nanoseconds(clerk.starts_at_nanos() - reply.clock_nanos()), absl::Seconds(5));
+  EXPECT_EQ(clerk.shutdown_nanos(), absl::ToInt64Nanoseconds(absl::Seconds(2)));
+  EXPECT_EQ(clerk.backoff().min_nanos(), absl::ToInt64Nanoseconds(backoff.min));
+  EXPECT_EQ(clerk.backoff().give_up_after_nanos(), 0);
+  const proto::ChildDetails& other = root.children(1);
+  EXPECT_EQ(other.last_exit(), "");
+  EXPECT_TRUE(other.is_killed());
+  EXPECT_EQ(other.budget().intensity(), 2);
 }
 
 TEST(ReadHandlerTimesTest, TheTimesOfHandlersAreToldByClassAndMailbox) {
@@ -324,131 +460,6 @@ TEST(ReadActorsTest, WhoWaitsForWhoseAnswersIsTold) {
   giver[&Giver::open].Tell(1);
   system.RunUntilIdle();
   EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(0));
-}
-
-class OpsActionsTest : public ::testing::Test {
- protected:
-  // A process of this user, who may do `allowed`.
-  static OpsCaller Caller(std::set<OpsAction> allowed) {
-    return internal::CallerOf(StreamIdentity::SameUser(), nullptr, allowed);
-  }
-  absl::Status Act(const OpsCaller& caller, proto::Action action, const std::string& actor,
-                   const std::string& child = "", absl::Duration time = absl::ZeroDuration()) {
-    proto::ActRequest request;
-    request.set_action(action);
-    request.set_actor(actor);
-    request.set_child(child);
-    request.set_time_nanos(absl::ToInt64Nanoseconds(time));
-    const absl::Status status = OpsActions(system_, nullptr).Act(caller, request).status();
-    executor_.RunUntilIdle();
-    return status;
-  }
-
-  SeededExecutor executor_{1};
-  KeptLog log_;
-  ActorSystem system_{{.name = "desk", .executor = &executor_, .seed = 1, .log = &log_}};
-};
-
-TEST_F(OpsActionsTest, AnActorIsStoppedAfterALineInTheLog) {
-  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
-  executor_.RunUntilIdle();
-  const OpsCaller caller = Caller({OpsAction::kStop});
-  EXPECT_TRUE(Act(caller, proto::STOP, "clerk").ok());
-  EXPECT_EQ(system_.live_actors(), 0);
-  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to stop clerk")));
-}
-
-TEST_F(OpsActionsTest, AnActionThatIsNotAllowedIsRefusedAndLogged) {
-  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
-  executor_.RunUntilIdle();
-  const OpsCaller caller = Caller({OpsAction::kStop});
-  const absl::Status status = Act(caller, proto::KILL, "clerk");
-  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("to kill clerk: OpsOptions::actions lacks kill"));
-  EXPECT_EQ(system_.live_actors(), 1);
-  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to kill clerk: refused")));
-}
-
-TEST_F(OpsActionsTest, AnActionWithoutItsObjectSaysWhatIsMissing) {
-  const OpsCaller caller = Caller({OpsAction::kKill, OpsAction::kDrain, OpsAction::kRestart});
-  EXPECT_THAT(std::string(Act(caller, proto::DRAIN, "").message()), HasSubstr("there is no node to drain"));
-  EXPECT_THAT(std::string(Act(caller, proto::KILL, "nobody").message()), HasSubstr("'nobody' is neither"));
-  EXPECT_THAT(std::string(Act(caller, proto::ACTION_NONE, "").message()), HasSubstr("unknown action 0"));
-}
-
-TEST_F(OpsActionsTest, AnActorIsSuspendedAndResumedAfterALineInTheLog) {
-  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
-  executor_.RunUntilIdle();
-  const OpsCaller caller = Caller({OpsAction::kSuspend});
-  proto::GetActorRequest request;
-  request.set_actor("clerk");
-  const auto look = [&] { return internal::ReadActor(system_, request).value(); };
-  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", absl::Seconds(30)).ok());
-  EXPECT_EQ(look().suspended_for_nanos(), absl::ToInt64Nanoseconds(absl::Seconds(30)));
-  EXPECT_EQ(look().mailboxes(0).closed_by(), "suspension");
-  EXPECT_TRUE(Act(caller, proto::RESUME, "clerk").ok());
-  EXPECT_EQ(look().suspended_for_nanos(), 0);
-  EXPECT_EQ(look().mailboxes(0).closed_by(), "open");
-  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", absl::Seconds(30)).ok());
-  executor_.Advance(absl::Seconds(30));
-  EXPECT_EQ(look().suspended_for_nanos(), 0) << "it ends with its time";
-  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to suspend clerk for 30s"), HasSubstr("asks to resume clerk"),
-                                        HasSubstr("asks to suspend clerk for 30s")));
-}
-
-TEST_F(OpsActionsTest, ASuspensionHasAMaximumAndASuspendedActorCanBeKilled) {
-  system_.Spawn<Clerk>(SpawnOptions{.registered_as = "clerk"});
-  executor_.RunUntilIdle();
-  const OpsCaller caller = Caller({OpsAction::kSuspend, OpsAction::kKill});
-  for (const absl::Duration time :
-       {absl::ZeroDuration(), -absl::Seconds(1), limits::kOpsSuspensionMax + absl::Nanoseconds(1)}) {
-    const absl::Status status = Act(caller, proto::SUSPEND, "clerk", "", time);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("expected more than 0 and at most 10m"));
-  }
-  EXPECT_TRUE(Act(caller, proto::SUSPEND, "clerk", "", limits::kOpsSuspensionMax).ok());
-  EXPECT_TRUE(Act(caller, proto::KILL, "clerk").ok());
-  EXPECT_EQ(system_.live_actors(), 0);
-}
-
-TEST_F(OpsActionsTest, AChildIsRestartedAndTheLogSaysSo) {
-  const SupervisorRef root = system_.Spawn(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
-  executor_.RunUntilIdle();
-  const absl::optional<Pid> before = system_.WhereIs("clerk");
-  const OpsCaller caller = Caller({OpsAction::kRestart});
-  EXPECT_TRUE(Act(caller, proto::RESTART, root.pid().ToString(), "clerk").ok());
-  const absl::optional<Pid> after = system_.WhereIs("clerk");
-  ASSERT_TRUE(before.has_value() && after.has_value());
-  EXPECT_NE(*before, *after);
-  EXPECT_THAT(log_.lines(), ::testing::Contains(HasSubstr("child 'clerk' runs as")));
-  EXPECT_THAT(std::string(Act(caller, proto::RESTART, root.pid().ToString()).message()),
-              HasSubstr("no child is named"));
-}
-
-TEST_F(OpsActionsTest, TheLogLevelIsChangedAfterALineInTheLog) {
-  OpsActions actions(system_, nullptr);
-  const OpsCaller caller = Caller({OpsAction::kLogLevel});
-  proto::ActRequest request;
-  request.set_action(proto::LOG_LEVEL);
-  request.set_log_level("error");
-  EXPECT_TRUE(actions.Act(caller, request).ok());
-  EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("asks to set the log level to error")));
-  system_.log().Write(LogSeverity::kWarning, "unheard");
-  EXPECT_THAT(log_.lines(), SizeIs(1));
-  EXPECT_EQ(internal::ReadNode(system_, nullptr).log_level(), "error");
-
-  request.set_log_level("loud");
-  EXPECT_THAT(std::string(actions.Act(caller, request).status().message()),
-              HasSubstr("'loud' is not a log level: expected debug, info, warning or error"));
-  EXPECT_EQ(actions.Act(Caller({}), request).status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(log_.lines().back(), HasSubstr("asks to set the log level to loud: refused"))
-      << "a level of errors only does not hide what operators do";
-}
-
-TEST_F(OpsActionsTest, EachRefusedActionHasItsLineHoweverManyThereAre) {
-  const OpsCaller caller = Caller({});
-  for (int i = 0; i < 3 * limits::kLogLinesPerSiteMax; ++i) (void)Act(caller, proto::STOP, "clerk");
-  EXPECT_THAT(log_.lines(), SizeIs(3 * limits::kLogLinesPerSiteMax));
 }
 
 proto::DeadLetterEntry Entry(const std::string& why) {

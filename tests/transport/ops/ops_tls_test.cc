@@ -5,11 +5,7 @@
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/status.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +20,7 @@
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tests/transport/metrics/scrape.h"
 #include "understudy/tests/transport/ops/ops_client.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node.h"
@@ -41,33 +38,14 @@ using ::testing::SizeIs;
 class OpsTlsTest : public OpsClientTest {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new std::string("/tmp/understudy.XXXXXX");
-    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
-    Make("", "good", "desk alice mallory");
-    Make("", "other", "alice");
-    std::filesystem::create_directory(*folder_ + "/expired");
-    for (const char* file : {"/ca.pem", "/ca.key"}) {
-      std::filesystem::copy(absl::StrCat(*folder_, "/good", file), absl::StrCat(*folder_, "/expired", file));
-    }
-    Make("--days 0 ", "expired", "alice");
+    certificates_ = new TestCertificates;
+    certificates_->Make("good", "desk alice mallory");
+    certificates_->Make("other", "alice");
+    certificates_->MakeExpired("expired", "good", "alice");
   }
-  static void TearDownTestSuite() {
-    std::filesystem::remove_all(*folder_);
-    delete folder_;
-  }
-  static void Make(const std::string& options, const std::string& folder, const std::string& names) {
-    const std::string command =
-        absl::StrCat("tools/make_certs ", options, *folder_, "/", folder, " ", names, " 2>/dev/null");
-    ASSERT_EQ(system(command.c_str()), 0) << command;
-  }
+  static void TearDownTestSuite() { delete certificates_; }
   static TlsFiles Files(const std::string& folder, const std::string& name) {
-    const std::string path = absl::StrCat(*folder_, "/", folder, "/");
-    return {.certificate_file = path + name + ".pem", .key_file = path + name + ".key", .ca_file = path + "ca.pem"};
-  }
-  static std::string TextOf(const std::string& file) {
-    std::stringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
+    return certificates_->Files(folder, name);
   }
 
   void StartNode(NodeOptions options = {}) {
@@ -93,10 +71,10 @@ class OpsTlsTest : public OpsClientTest {
   }
   // A client that trusts the good authority, and shows the certificate of `name` in `folder`; none if that is empty.
   std::unique_ptr<Stub> Client(const std::string& folder, const std::string& name) {
-    grpc::SslCredentialsOptions ssl{.pem_root_certs = TextOf(*folder_ + "/good/ca.pem")};
+    grpc::SslCredentialsOptions ssl{.pem_root_certs = certificates_->Text("good/ca.pem")};
     if (!name.empty()) {
-      ssl.pem_private_key = TextOf(Files(folder, name).key_file);
-      ssl.pem_cert_chain = TextOf(Files(folder, name).certificate_file);
+      ssl.pem_private_key = certificates_->Text(absl::StrCat(folder, "/", name, ".key"));
+      ssl.pem_cert_chain = certificates_->Text(absl::StrCat(folder, "/", name, ".pem"));
     }
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -108,11 +86,11 @@ class OpsTlsTest : public OpsClientTest {
     return proto::Ops::NewStub(grpc::CreateChannel(ops_->address(), grpc::InsecureChannelCredentials()));
   }
 
-  static std::string* folder_;
+  static TestCertificates* certificates_;
   std::unique_ptr<Node> node_;
 };
 
-std::string* OpsTlsTest::folder_ = nullptr;
+TestCertificates* OpsTlsTest::certificates_ = nullptr;
 
 TEST_F(OpsTlsTest, ACertificateMayDoWhatItsEntrySaysAndNoMore) {
   StartTls();
@@ -141,6 +119,10 @@ TEST_F(OpsTlsTest, ACertificateWithoutAnEntryGetsNothing) {
   proto::EventEntry event;
   EXPECT_FALSE(events->Read(&event));
   EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  for (const char* method : {"GetNode", "FollowEvents"}) {
+    EXPECT_THAT(log_.lines(), Contains(absl::StrCat("ops: certificate 'mallory' asks to read (", method,
+                                                    "): refused, GrantEntry::ops of 'mallory' does not allow it")));
+  }
   EXPECT_EQ(Act(*mallory, proto::DRAIN, "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("certificate 'mallory' asks to drain the node: refused")));
 }

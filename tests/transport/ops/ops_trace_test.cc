@@ -65,7 +65,7 @@ class OpsTraceTest : public OpsClientTest {
       }
     });
     proto::TraceEntry entry;
-    EXPECT_TRUE(trace.Read(&entry));
+    if (!trace.Read(&entry)) ADD_FAILURE() << trace.Finish().error_message();
     has_come.store(true);
     telling.join();
     return entry;

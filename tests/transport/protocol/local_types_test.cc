@@ -14,6 +14,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/protocol/proto_pool.h"
+#include "understudy/transport/protocol/fingerprint.h"
 
 namespace understudy {
 namespace {
@@ -85,7 +86,7 @@ std::string Misread(absl::string_view client, absl::string_view server) {
 
 TEST(FingerprintTest, TheCanonicalFormHasNumbersTypesLabelsOneofsAndTheNumbersOfEnums) {
   const ProtoPool pool(kOffer);
-  EXPECT_EQ(CanonicalForm(*pool.get()->FindMessageTypeByName("auction.Offer")),
+  EXPECT_EQ(actor_protocol::CanonicalForm(*pool.get()->FindMessageTypeByName("auction.Offer")),
             "message 0\n"
             "0: 1=SINGULAR int64; 2=SINGULAR string; 3=SINGULAR enum 1; 4=SINGULAR int64 oneof 4; "
             "5=SINGULAR bool oneof 4; 6=REPEATED message 2; 7=MAP message 2 by string; 8=OPTIONAL bool;\n"

@@ -9,20 +9,24 @@
 #include "google/protobuf/compiler/parser.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/empty.pb.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "understudy/actors/check.h"
+#include "understudy/proto/options.pb.h"
 
 namespace understudy {
 
 class ProtoPool {
  public:
-  // The file may import "google/protobuf/wrappers.proto".
+  // The file may import "google/protobuf/wrappers.proto", "google/protobuf/empty.proto" and
+  // "understudy/proto/options.proto".
   explicit ProtoPool(absl::string_view text) {
-    google::protobuf::FileDescriptorProto wrappers;
-    google::protobuf::StringValue::descriptor()->file()->CopyTo(&wrappers);
-    UNDERSTUDY_CHECK(pool_.BuildFile(wrappers) != nullptr, "wrappers.proto");
+    Add(*google::protobuf::StringValue::descriptor()->file());
+    Add(*google::protobuf::Empty::descriptor()->file());
+    Add(*google::protobuf::FileDescriptorProto::descriptor()->file());
+    Add(*google::protobuf::GetEnumDescriptor<options::Overflow>()->file());
     google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
     google::protobuf::io::Tokenizer tokenizer(&input, nullptr);
     google::protobuf::FileDescriptorProto file;
@@ -36,6 +40,12 @@ class ProtoPool {
   const google::protobuf::DescriptorPool* get() const { return &pool_; }
 
  private:
+  void Add(const google::protobuf::FileDescriptor& imported) {
+    google::protobuf::FileDescriptorProto file;
+    imported.CopyTo(&file);
+    UNDERSTUDY_CHECK(pool_.BuildFile(file) != nullptr, file.name());
+  }
+
   google::protobuf::DescriptorPool pool_;
 };
 

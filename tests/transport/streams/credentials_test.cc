@@ -40,6 +40,13 @@ TEST(NodeAddress, PrintsInTheFormThatItReads) {
   }
 }
 
+TEST(NodeAddress, IsAGrpcTargetInWhichOnlyNamesAreResolved) {
+  EXPECT_EQ(Parsed("127.0.0.1:7000").ToGrpcTarget(), "ipv4:127.0.0.1:7000");
+  EXPECT_EQ(Parsed("[::1]:7000").ToGrpcTarget(), "ipv6:[::1]:7000");
+  EXPECT_EQ(Parsed("ledger.example:1").ToGrpcTarget(), "dns:///ledger.example:1");
+  EXPECT_EQ(Parsed("unix:/tmp/a.sock").ToGrpcTarget(), "unix:/tmp/a.sock");
+}
+
 TEST(NodeAddress, SaysWhatIsWrongWithABadOne) {
   for (const absl::string_view text :
        {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:-1", "127.0.0.1:x", "127.0.0.1: 0", "127.0.0.1:+1",

@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/tests/transport/streams/stream_end.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grpc/grpc_stream.h"
 #include "understudy/transport/session/frame_stream.h"
@@ -57,35 +58,13 @@ using testing::kStreamDeadline;
 using ::testing::Not;
 
 // Certificates of nodes a, b and c in folders: `good`, `other` of another authority, `expired` of the good one.
-class Certificates {
+class Certificates : public TestCertificates {
  public:
   Certificates() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    Make("", "good", "a b c");
-    Make("", "other", "a b");
-    std::filesystem::create_directory(Folder("expired"));
-    for (const char* file : {"ca.pem", "ca.key"}) {
-      std::filesystem::copy(absl::StrCat(Folder("good"), file), absl::StrCat(Folder("expired"), file));
-    }
-    Make("--days 0", "expired", "a b");
+    Make("good", "a b c");
+    Make("other", "a b");
+    MakeExpired("expired", "good", "a b");
   }
-  ~Certificates() { std::filesystem::remove_all(folder_); }
-
-  // Of `node` in that folder, trusting the good authority unless `trusts` says another.
-  TlsFiles Files(absl::string_view set, absl::string_view node, absl::string_view trusts = "good") const {
-    return {.certificate_file = absl::StrCat(Folder(set), node, ".pem"),
-            .key_file = absl::StrCat(Folder(set), node, ".key"),
-            .ca_file = absl::StrCat(Folder(trusts), "ca.pem")};
-  }
-  std::string Folder(absl::string_view set) const { return absl::StrCat(folder_, "/", set, "/"); }
-
- private:
-  void Make(absl::string_view options, absl::string_view set, absl::string_view nodes) {
-    const std::string command =
-        absl::StrCat("tools/make_certs ", options, " ", Folder(set), " ", nodes, " 2>/dev/null");
-    EXPECT_EQ(system(command.c_str()), 0) << command;
-  }
-  std::string folder_ = "/tmp/understudy.XXXXXX";
 };
 
 const Certificates& Made() {
@@ -162,12 +141,12 @@ TEST_F(TlsTest, AHostsNameIsResolvedAnewAtEachDial) {
 
 TEST_F(TlsTest, ADiallerWhoseCertificateIsOfAnotherAuthorityIsRefused) {
   Listen(Good("b"));
-  Refused(Credentials::Tls(Made().Files("other", "a"))).IgnoreError();
+  Refused(Credentials::Tls(Made().Files("other", "a", "good"))).IgnoreError();
   ExpectCarried(Good("a"));
 }
 
 TEST_F(TlsTest, AListenerWhoseCertificateIsOfAnotherAuthorityIsRefused) {
-  Listen(Credentials::Tls(Made().Files("other", "b")));
+  Listen(Credentials::Tls(Made().Files("other", "b", "good")));
   Refused(Good("a")).IgnoreError();
 }
 
@@ -189,7 +168,7 @@ TEST_F(TlsTest, APeerWithoutACertificateIsRefused) {
   Listen(Good("b"));
   const NodeAddress address = *NodeAddress::Parse(listener_->address());
   const std::string command = absl::StrCat("openssl s_client -connect 127.0.0.1:", address.port, " -alpn h2 -CAfile ",
-                                           Made().Folder("good"), "ca.pem </dev/null 2>&1");
+                                           Made().File("good/ca.pem"), " </dev/null 2>&1");
   FILE* const client = popen(command.c_str(), "r");
   ASSERT_NE(client, nullptr);
   std::string said;
@@ -204,8 +183,8 @@ TEST_F(TlsTest, APeerWithoutACertificateIsRefused) {
 // The same client command is run three times. It is accepted with TLS 1.2, and with TLS 1.1 by a server that sets no
 // minimum, so the version is the only reason why the node refuses it.
 TEST_F(TlsTest, AVersionOfTlsBefore1Dot2IsRefused) {
-  const std::string key_pair = absl::StrCat(" -cert ", Made().Folder("good"), "a.pem -key ", Made().Folder("good"),
-                                            "a.key -cipher DEFAULT@SECLEVEL=0");
+  const std::string key_pair = absl::StrCat(" -cert ", Made().File("good/a.pem"), " -key ", Made().File("good/a.key"),
+                                            " -cipher DEFAULT@SECLEVEL=0");
   const auto connects = [&](absl::string_view address, absl::string_view version) {
     const std::string command = absl::StrCat("timeout 60 openssl s_client -connect ", address, " ", version,
                                              " -alpn h2", key_pair, " </dev/null >/dev/null 2>&1");
@@ -240,16 +219,16 @@ TEST_F(TlsTest, TlsToAPlaintextPortIsRefused) {
 }
 
 TEST_F(TlsTest, ACertificateThatWasReplacedIsUsedWithoutARestart) {
-  const std::string live = Made().Folder("live");
+  const std::string live = Made().File("live/");
   std::filesystem::create_directory(live);
   const auto put = [&](absl::string_view set) {
     for (const char* file : {"b.key", "b.pem"}) {
-      std::filesystem::copy(absl::StrCat(Made().Folder(set), file), absl::StrCat(live, file, ".new"));
+      std::filesystem::copy(Made().File(absl::StrCat(set, "/", file)), absl::StrCat(live, file, ".new"));
       std::filesystem::rename(absl::StrCat(live, file, ".new"), absl::StrCat(live, file));
     }
   };
   put("expired");
-  Listen(Credentials::Tls(Made().Files("live", "b")));
+  Listen(Credentials::Tls(Made().Files("live", "b", "good")));
   const auto dialer = NewGrpcDialer(Good("a"));
   const auto dial = [&] {
     End client;

@@ -19,7 +19,7 @@
 #include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/cluster_test.h"
-#include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/stranger.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/handshake.h"
 
@@ -116,20 +116,11 @@ class TraceVisitorTest : public NodeTracesTest {
   void Visit(uint64_t features) {
     JoinWith({"a"});
     puppet_ = Make("a");
-    stream_ = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
-    proto::Hello hello = HelloFrom("stranger", 7, "a");
-    hello.set_features(features);
-    stream_->Write(FrameOf(hello));
-    Run();
-    proto::Frame welcome;
-    ASSERT_TRUE(!visitor_.frames.empty() && welcome.ParseFromString(visitor_.frames.back()));
-    EXPECT_EQ(welcome.welcome().features(), features);
-    stream_->Write(HeartbeatFrame(welcome.welcome().epoch()));
-    Run();
+    stream_ = BeginStrangersSession(cluster(), visitor_, features);
   }
   // The envelope of a note for the puppet.
   proto::Envelope NoteEnvelope() {
-    const NodePair nodes{.local = {7}, .peer = cluster().system("a").incarnation()};
+    const NodePair nodes{.local = {kStrangersIncarnation}, .peer = cluster().system("a").incarnation()};
     proto::Envelope envelope;
     const absl::StatusOr<std::string> bytes =
         EncodeMessage(nodes, Pid(1, 1, 1), puppet_.ref.pid(), kNote.hash, /*ask=*/0, NoteOf(1).SerializeAsString(),
@@ -159,8 +150,7 @@ class TraceVisitorTest : public NodeTracesTest {
   }
   // Node a sends the visitor a note of a trace; returns its envelope.
   proto::Message TracedNoteToVisitor() {
-    const NodePlace place = *cluster().system("a").InternPeer("stranger", NodeIncarnation{7});
-    const Ref<Puppet> there(internal::PidAt(place, {.cell = 1, .serial = 1}));
+    const Ref<Puppet> there(StrangersActor(cluster()));
     Do(puppet_, [there](Puppet& self) {
       (void)self.context().StartTrace("work");
       there[&Puppet::note].Tell(NoteOf(2));
@@ -195,10 +185,14 @@ TEST_F(TraceVisitorTest, AnOldPeerIsSentNoByteMore) {
   EXPECT_FALSE(TracedNoteToVisitor().has_trace());
 }
 
+TEST_F(TraceVisitorTest, APeerWithEveryFeatureButTracesIsSentNoTrace) {
+  Visit(WireVersions().features);
+  EXPECT_FALSE(TracedNoteToVisitor().has_trace());
+}
+
 TEST_F(TraceVisitorTest, AnUntracedMessageHasNoTrace) {
   Visit(kFeatureTraces);
-  const NodePlace place = *cluster().system("a").InternPeer("stranger", NodeIncarnation{7});
-  const Ref<Puppet> there(internal::PidAt(place, {.cell = 1, .serial = 1}));
+  const Ref<Puppet> there(StrangersActor(cluster()));
   Do(puppet_, [there](Puppet&) { there[&Puppet::note].Tell(NoteOf(2)); });
   ASSERT_FALSE(Heard().empty());
   for (const proto::Envelope& envelope : Heard()) EXPECT_FALSE(envelope.message().has_trace());

@@ -1,6 +1,9 @@
 // OtlpExporter with a collector on loopback: one that takes spans, a slow one, and none.
 #include "understudy/transport/tracing/otlp_exporter.h"
 
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/server_credentials.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +21,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/trace.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tests/transport/tracing/test_collector.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/tracing/tracing_limits.h"
@@ -86,7 +90,7 @@ TEST_F(OtlpExporterTest, WhileTheCollectorIsSlowNobodyWaitsAndSpansAreDroppedAnd
   EXPECT_GT(exporter->counts().dropped_full, 0);
   collector.Resume();
   EXPECT_TRUE(exporter->Flush(kLong));
-  const OtlpExporter::Counts counts = exporter->counts();
+  const SpanCounts counts = exporter->counts();
   EXPECT_EQ(counts.exported + counts.dropped_full, 100 * kWaiting);
   EXPECT_EQ(collector.spans().size(), static_cast<size_t>(counts.exported));
 }
@@ -127,7 +131,7 @@ TEST_F(OtlpExporterTest, WhatTheCollectorRejectsIsCounted) {
   const auto exporter = Exporter({.collector = collector.address()});
   Take(*exporter, 5);
   EXPECT_TRUE(exporter->Flush(kLong));
-  const OtlpExporter::Counts counts = exporter->counts();
+  const SpanCounts counts = exporter->counts();
   EXPECT_EQ(counts.exported + counts.dropped_sent, 5);
   EXPECT_GE(counts.dropped_sent, 2);
 }
@@ -138,6 +142,58 @@ TEST_F(OtlpExporterTest, ItsEndDoesNotWaitLongForASlowCollector) {
   auto exporter = Exporter({.collector = collector.address(), .answers_within = absl::Hours(1)});
   Take(*exporter, 2000);
   exporter = nullptr;  // or this test times out
+}
+
+class OtlpExporterTlsTest : public OtlpExporterTest {
+ protected:
+  OtlpExporterTlsTest() {
+    certificates_.Make("good", "collector shop");
+    certificates_.Make("other", "shop");
+  }
+  // A collector that requires a certificate of its clients.
+  std::shared_ptr<grpc::ServerCredentials> OfCollector() const {
+    grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = certificates_.Text("good/ca.pem");
+    options.pem_key_cert_pairs.push_back(
+        {certificates_.Text("good/collector.key"), certificates_.Text("good/collector.pem")});
+    return grpc::SslServerCredentials(options);
+  }
+  // An exporter with the certificate and the authority in these folders has sent three spans, or lost them.
+  std::unique_ptr<OtlpExporter> Sent(const TestCollector& collector, const std::string& certificate,
+                                     const std::string& authority, const std::string& server_name) {
+    std::unique_ptr<OtlpExporter> exporter =
+        Exporter({.collector = collector.address(),
+                  .credentials = Credentials::Tls(certificates_.Files(certificate, "shop", authority)),
+                  .server_name = server_name});
+    Take(*exporter, 3);
+    EXPECT_TRUE(exporter->Flush(kLong));
+    EXPECT_EQ(exporter->counts().exported + exporter->counts().dropped_sent, 3);
+    return exporter;
+  }
+
+  TestCertificates certificates_;
+};
+
+TEST_F(OtlpExporterTlsTest, SpansReachACollectorThatProvesItself) {
+  TestCollector collector(0, OfCollector());
+  EXPECT_EQ(Sent(collector, "good", "good", "collector")->counts().exported, 3);
+  EXPECT_THAT(collector.spans(), SizeIs(3));
+}
+
+TEST_F(OtlpExporterTlsTest, WithoutAProofNoSpanIsSent) {
+  TestCollector collector(0, OfCollector());
+  EXPECT_EQ(Sent(collector, "good", "other", "collector")->counts().exported, 0) << "an authority that is not trusted";
+  EXPECT_EQ(Sent(collector, "other", "good", "collector")->counts().exported, 0) << "the collector does not trust ours";
+  EXPECT_EQ(Sent(collector, "good", "good", "elsewhere")->counts().exported, 0) << "a certificate of another name";
+  EXPECT_EQ(Sent(collector, "good", "good", "")->counts().exported, 0) << "a certificate of a name that is no address";
+  TestCollector plain;
+  EXPECT_EQ(Sent(plain, "good", "good", "collector")->counts().exported, 0) << "no TLS";
+  const auto exporter = Exporter({.collector = collector.address()});
+  Take(*exporter, 3);
+  EXPECT_TRUE(exporter->Flush(kLong));
+  EXPECT_EQ(exporter->counts().dropped_sent, 3) << "we speak no TLS";
+  EXPECT_THAT(collector.spans(), SizeIs(0));
+  EXPECT_THAT(plain.spans(), SizeIs(0));
 }
 
 TEST_F(OtlpExporterTest, OptionsOutOfTheirRangeAreRefused) {

@@ -40,9 +40,10 @@ class TestCollector {
   using Spans = std::vector<Received>;
 
   // Port 0: a free one. If the port is taken, port() is 0.
-  explicit TestCollector(int port = 0) {
+  explicit TestCollector(
+      int port = 0, const std::shared_ptr<grpc::ServerCredentials>& credentials = grpc::InsecureServerCredentials()) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), credentials, &port_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
   }

@@ -41,6 +41,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tests/transport/trials/fault_proxy.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial.h"
@@ -181,28 +182,18 @@ inline int64_t PeakBytesOf(int os_pid) {
 // Certificates of the nodes house, ledger, mallory and guest, all of one authority.
 class Certificates {
  public:
-  Certificates() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    Make();
-  }
-  ~Certificates() { std::filesystem::remove_all(folder_); }
+  Certificates() { Make(); }
   // Of a new authority.
   void MakeAnew() {
-    std::filesystem::remove(absl::StrCat(folder_, "/ca.pem"));
+    std::filesystem::remove(made_.File("all/ca.pem"));
     Make();
   }
-  const std::string& folder() const { return folder_; }
-  Credentials Of(absl::string_view node) const {
-    return Credentials::Tls({.certificate_file = absl::StrCat(folder_, "/", node, ".pem"),
-                             .key_file = absl::StrCat(folder_, "/", node, ".key"),
-                             .ca_file = absl::StrCat(folder_, "/ca.pem")});
-  }
+  std::string folder() const { return made_.File("all"); }
+  Credentials Of(absl::string_view node) const { return Credentials::Tls(made_.Files("all", node)); }
 
  private:
-  void Make() {
-    EXPECT_EQ(system(absl::StrCat("tools/make_certs ", folder_, " house ledger mallory guest 2>/dev/null").c_str()), 0);
-  }
-  std::string folder_ = "/tmp/understudy.XXXXXX";
+  void Make() { made_.Make("all", "house ledger mallory guest"); }
+  TestCertificates made_;
 };
 
 // The honest node house talks with ledger, which runs in a process of its own.

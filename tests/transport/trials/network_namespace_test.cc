@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +28,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial.h"
 #include "understudy/tests/transport/trials/trial_times.h"
@@ -131,11 +131,10 @@ class NetworkNamespaceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     why_not_ = new std::string(EnterNamespace());
-    folder_ = new std::string("/tmp/understudy.XXXXXX");
-    ASSERT_NE(mkdtemp(folder_->data()), nullptr);
-    ASSERT_EQ(system(absl::StrCat("tools/make_certs ", *folder_, " house ledger 2>/dev/null").c_str()), 0);
+    certificates_ = new TestCertificates;
+    certificates_->Make("all", "house ledger");
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(*folder_); }
+  static void TearDownTestSuite() { delete certificates_; }
 
   void SetUp() override {
     std::string missing = *why_not_;
@@ -160,13 +159,11 @@ class NetworkNamespaceTest : public ::testing::Test {
         "ledger", absl::StrCat(kTheirs, ":0"),
         std::vector<std::string>{absl::StrCat("silence_ms=", absl::ToInt64Milliseconds(silence)),
                                  absl::StrCat("grace_ms=", absl::ToInt64Milliseconds(grace)),
-                                 absl::StrCat("certificates=", *folder_)},
+                                 absl::StrCat("certificates=", certificates_->File("all"))},
         neighbour_->Enter());
     NodeOptions options = {.listen = absl::StrCat(kOurs, ":0"), .peers = {{"ledger", ledger_->address()}}};
     options.times = TrialTimes(silence, grace);
-    options.credentials = Credentials::Tls({.certificate_file = absl::StrCat(*folder_, "/house.pem"),
-                                            .key_file = absl::StrCat(*folder_, "/house.key"),
-                                            .ca_file = absl::StrCat(*folder_, "/ca.pem")});
+    options.credentials = Credentials::Tls(certificates_->Files("all", "house"));
     house_ = std::make_unique<LocalNode>("house", std::move(options));
     tally_ = house_->Find("ledger/tally");
     watch_ = std::make_unique<Watch>(house_->system(), tally_.pid());
@@ -193,7 +190,7 @@ class NetworkNamespaceTest : public ::testing::Test {
   }
 
   static std::string* why_not_;
-  static std::string* folder_;
+  static TestCertificates* certificates_;
   std::unique_ptr<Neighbour> neighbour_;
   std::unique_ptr<RemoteNode> ledger_;
   std::unique_ptr<LocalNode> house_;
@@ -201,7 +198,7 @@ class NetworkNamespaceTest : public ::testing::Test {
   std::unique_ptr<Watch> watch_;
 };
 std::string* NetworkNamespaceTest::why_not_ = nullptr;
-std::string* NetworkNamespaceTest::folder_ = nullptr;
+TestCertificates* NetworkNamespaceTest::certificates_ = nullptr;
 
 TEST_F(NetworkNamespaceTest, ALinkThatComesBackWithinTheGraceLosesNothing) {
   constexpr int64_t kNumbers = 2000;

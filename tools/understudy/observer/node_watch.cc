@@ -1,6 +1,7 @@
 #include "understudy/tools/understudy/observer/node_watch.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include "understudy/proto/ops.pb.h"
 #include "understudy/tools/understudy/observer/json.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
+#include "understudy/tools/understudy/tree_pages.h"
 #include "understudy/transport/sockets/thread.h"
 
 namespace understudy::tool {
@@ -127,6 +129,14 @@ void NodeWatch::Follow() {
       [this](const proto::DeadLetterEntry& entry) { letters_.Add(ToJson(entry)); });
 }
 
+// The streams of the life before may have told entries that this one does not have.
+void NodeWatch::FollowAnew() {
+  Unfollow();
+  events_.Begin();
+  letters_.Begin();
+  Follow();
+}
+
 void NodeWatch::Unfollow() {
   follows_events_.reset();
   follows_letters_.reset();
@@ -154,6 +164,8 @@ void NodeWatch::LookAtNode() {
   if (node.ok()) {
     node_ = ToJson(*node);
     TellNode();
+    const Life life{node->incarnation(), node->pid()};
+    if (std::exchange(life_, life).value_or(life) != life) FollowAnew();
     proto::TopActorsRequest top;
     top.set_at_most(limits::kObserverActorsMax);
     status.Update(Look("peers", &Stub::ListPeers, proto::ListPeersRequest()));
@@ -171,7 +183,8 @@ void NodeWatch::LookAtNode() {
 }
 
 absl::Status NodeWatch::LookAtTree() {
-  absl::StatusOr<proto::GetTreeReply> tree = AskNode(&Stub::GetTree, proto::GetTreeRequest());
+  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(
+      limits::kObserverTreeEntriesMax, [this](const auto& request) { return AskNode(&Stub::GetTree, request); });
   if (!tree.ok()) return tree.status();
   for (const std::string& part : tree_.Look(*std::move(tree))) Tell("tree", part);
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_NODE_WATCH_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -19,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -59,11 +61,13 @@ class NodeWatch {
     Question question;
     OnAnswer on_answer;
   };
+  using Life = std::pair<uint64_t, int64_t>;  // a node's incarnation and process
 
   // All below runs on the thread.
   void Run();
   void AnswerQuestions();
   void Follow();
+  void FollowAnew();
   void Unfollow();
   void Welcome(const std::vector<std::shared_ptr<internal::EventStream>>& pages);
   void LookAtNode();
@@ -98,6 +102,7 @@ class NodeWatch {
   std::vector<std::shared_ptr<internal::EventStream>> pages_;
   std::map<std::string, std::string> told_;  // bodies by event
   std::string node_;                         // NodeDetails, as the node told last
+  std::optional<Life> life_;                 // of the node that told it
   std::string error_;                        // why the last look failed; empty if it did not
   TreeChanges tree_;
   // The streams of the node, while a page is open.

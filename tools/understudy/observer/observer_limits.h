@@ -24,6 +24,9 @@ inline constexpr size_t kObserverEntriesMax = 1000;
 inline constexpr uint32_t kObserverActorsMax = 100;
 // Requests of pages that wait for one node.
 inline constexpr size_t kObserverQuestionsMax = 64;
+// Supervisors and children of one node on the page, about: what a browser shows without delay, and what fits into
+// kObserverWaitingBytesMax. The page says that there are more.
+inline constexpr size_t kObserverTreeEntriesMax = 20'000;
 // Supervisors in one event, and characters of them: a tree goes to a page in parts.
 inline constexpr size_t kObserverTreePartChars = size_t{256} << 10;
 

@@ -43,8 +43,10 @@ std::vector<std::string> TreeChanges::Look(proto::GetTreeReply tree) {
   for (const auto& [pid, supervisor] : before) {
     if (!supervisors_.contains(pid)) changes.gone.push_back(ToJson(absl::string_view(pid)));
   }
-  const bool more_changed = std::exchange(has_more_, tree.has_more()) != has_more_;
-  const bool has_changes = !changes.gone.empty() || !changes.supervisors.empty() || !changes.children.empty();
+  clock_nanos_ = tree.clock_nanos();
+  const bool more_changed = std::exchange(has_more_, tree.has_next()) != has_more_;
+  const bool has_changes =
+      !changes.gone.empty() || !changes.supervisors.empty() || !changes.own.empty() || !changes.children.empty();
   if (!has_changes && !more_changed) return {};
   return Parts(/*is_whole=*/false, changes);
 }
@@ -66,10 +68,11 @@ void TreeChanges::AddChanges(const Known& before, const Known& now, Changes& cha
   const bool has_same_children =
       std::equal(before.children.begin(), before.children.end(), now.children.begin(), now.children.end(),
                  [](const proto::ChildDetails& a, const proto::ChildDetails& b) { return a.id() == b.id(); });
-  if (!has_same_children || before.own.SerializeAsString() != now.own.SerializeAsString()) {
+  if (!has_same_children) {
     changes.supervisors.push_back(WholeJson(now));
     return;
   }
+  if (before.own.SerializeAsString() != now.own.SerializeAsString()) changes.own.push_back(ToJson(now.own));
   for (int i = 0; i < now.children.size(); ++i) {
     const proto::ChildDetails& child = now.children[i];
     if (before.children[i].SerializeAsString() == child.SerializeAsString()) continue;
@@ -81,16 +84,19 @@ void TreeChanges::AddChanges(const Known& before, const Known& now, Changes& cha
 std::vector<std::string> TreeChanges::Parts(bool is_whole, const Changes& changes) const {
   std::vector<std::string> parts;
   size_t next_supervisor = 0;
+  size_t next_own = 0;
   size_t next_child = 0;
   do {
     const bool is_first = parts.empty();
     const std::string supervisors = TakeSome(changes.supervisors, next_supervisor, 0);
-    const std::string children = TakeSome(changes.children, next_child, supervisors.size());
+    const std::string own = TakeSome(changes.own, next_own, supervisors.size());
+    const std::string children = TakeSome(changes.children, next_child, supervisors.size() + own.size());
     parts.push_back(absl::StrCat("{\"whole\":", is_whole && is_first ? "true" : "false",
-                                 ",\"more\":", has_more_ ? "true" : "false", ",\"gone\":[",
+                                 ",\"more\":", has_more_ ? "true" : "false", ",\"clock\":", clock_nanos_, ",\"gone\":[",
                                  is_first ? absl::StrJoin(changes.gone, ",") : "", "],\"supervisors\":[", supervisors,
-                                 "],\"children\":[", children, "]}"));
-  } while (next_supervisor < changes.supervisors.size() || next_child < changes.children.size());
+                                 "],\"own\":[", own, "],\"children\":[", children, "]}"));
+  } while (next_supervisor < changes.supervisors.size() || next_own < changes.own.size() ||
+           next_child < changes.children.size());
   return parts;
 }
 

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/repeated_field.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,10 +16,10 @@ namespace understudy::tool {
 
 class TreeChanges {
  public:
-  // The changes since the last look, as JSON for pages: {"whole":false,"more":…,"gone":[pid…],"supervisors":[…],
-  // "children":[{"of":pid,"at":…,"child":…}…]}. A supervisor is told whole if it is new, or if anything but its
-  // children's details has changed, such as which children it has; else those of its children that changed, each with
-  // its place among them. None if nothing has changed; several if they are long.
+  // The changes since the last look, as JSON for pages: {"whole":false,"more":…,"clock":…,"gone":[pid…],
+  // "supervisors":[…],"own":[…],"children":[{"of":pid,"at":…,"child":…}…]}. A supervisor is told whole if it is new, or
+  // if it has other children; else without its children if anything of it has changed, and those of its children that
+  // changed, each with its place among them. None if nothing has changed; several if they are long.
   std::vector<std::string> Look(proto::GetTreeReply tree);
   // The whole tree at the last look, for a page that begins. `whole` is true in the first part only.
   std::vector<std::string> All() const;
@@ -33,6 +34,7 @@ class TreeChanges {
   struct Changes {
     std::vector<std::string> gone;
     std::vector<std::string> supervisors;
+    std::vector<std::string> own;
     std::vector<std::string> children;
   };
 
@@ -42,6 +44,7 @@ class TreeChanges {
 
   std::map<std::string, Known> supervisors_;  // by pid
   bool has_more_ = false;
+  int64_t clock_nanos_ = 0;  // the node's, at the last look
 };
 
 }  // namespace understudy::tool

@@ -51,6 +51,7 @@ export class NodeModel {
     this.most = 1;  // messages that wait in one of them
     this.supervisors = new Map();  // by pid
     this.hasMore = false;
+    this.clock = {nanos: 0, at: 0};  // the node's clock at a time in milliseconds
     this.events = [];  // the newest first, as they are shown
     this.letters = [];
     this.lostEvents = 0;
@@ -90,7 +91,7 @@ export class NodeModel {
         this.most = Math.max(1, ...this.top.map((actor) => number(actor.waiting)));
         break;
       case 'tree':
-        this.#applyTree(body);
+        this.#applyTree(body, now);
         break;
       case 'events':
         this.lostEvents = this.#append('events', body, this.lostEvents);
@@ -102,14 +103,19 @@ export class NodeModel {
     }
   }
 
-  #applyTree(body) {
+  #applyTree(body, now) {
+    this.clock = {nanos: number(body.clock), at: now};
     if (body.whole) this.supervisors = new Map();
     this.hasMore = body.more;
     for (const pid of body.gone) this.supervisors.delete(pid);
     for (const supervisor of body.supervisors) {
-      // One that is too busy to answer has its children still.
-      const children = supervisor.error ? this.supervisors.get(supervisor.pid)?.children : supervisor.children;
-      this.supervisors.set(supervisor.pid, {...supervisor, children});
+      this.supervisors.set(supervisor.pid, supervisor);
+    }
+    for (const own of body.own) {
+      // The object stays, because rows have it.
+      const known = this.supervisors.get(own.pid);
+      for (const name of Object.keys(known ?? {})) if (name !== 'children') delete known[name];
+      Object.assign(known ?? {}, own);
     }
     if (body.whole || body.gone.length > 0 || body.supervisors.length > 0) this.#tree = null;
     for (const {of, at, child} of body.children) {
@@ -141,6 +147,21 @@ export class NodeModel {
     const flash = this.flashes.get(key);
     if (flash && flash.until < now) this.flashes.delete(key);
     return flash && flash.until >= now ? flash : null;
+  }
+
+  // How long ago a time on the node's clock was, in nanoseconds. `now` is a time in milliseconds.
+  since(nanos, now) {
+    return this.clock.nanos + (now - this.clock.at) * 1e6 - number(nanos);
+  }
+
+  // "starts in 1.5 s", "exited 12.0 s ago: …"; empty texts for what is not so.
+  startsIn(child, now) {
+    const left = -this.since(child.starts_at_nanos, now);
+    return number(child.starts_at_nanos) ? `starts in ${durationText(Math.max(0, left))}` : '';
+  }
+  lastExit(child, now) {
+    const ago = this.since(child.exited_at_nanos, now);
+    return child.last_exit ? `exited ${durationText(Math.max(0, ago))} ago: ${child.last_exit}` : '';
   }
 
   // What its supervisor says of the child now; undefined if the supervisor is gone or has no such child.
@@ -213,6 +234,10 @@ export function durationText(nanos) {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }
+
+// "1 of 3 restarts in 10.0 s"
+export const restartsInPeriod = (supervisor) => `${number(supervisor.restarts_in_period)} of ` +
+  `${counted(number(supervisor.intensity), 'restart')} in ${durationText(supervisor.period_nanos)}`;
 
 // The time of day, in the browser's zone.
 export function timeText(unixNanos) {

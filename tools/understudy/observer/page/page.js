@@ -1,6 +1,6 @@
 // The observer page: puts the models of the nodes (model.js) into the document, as rows.js shows them.
 
-import {NodeModel, bytesText, counted, durationText, number, stateText, timeText} from './model.js';
+import {NodeModel, bytesText, counted, durationText, number, restartsInPeriod, stateText, timeText} from './model.js';
 import {Panel, confirmed, doneText} from './panel.js';
 import {Rows, fillBar, make, setText} from './rows.js';
 import {ask, follow} from './stream.js';
@@ -55,7 +55,9 @@ function fillTreeRow(parts, item, row) {
   row.classList.toggle('flashing', flash !== null);
   row.classList.toggle('stuck', isStuck);
   setText(parts.pid, pid);
-  setText(parts.about, treeAbout(item, actor));
+  const about = treeAbout(item, actor);
+  setText(parts.about, about);
+  row.title = about;
 }
 
 const childState = (state) => ({running: '● running', restarting: '⟳ restarting', stopped: '□ stopped'}[state] ?? state ?? '');
@@ -64,11 +66,12 @@ const childClass = (state) => ({running: 'RUNNING', stopped: 'ended'}[state] ?? 
 function treeAbout({child, details}, actor) {
   const about = [];
   if (child && child.kind !== 'worker') about.push(child.kind);
+  if (child && child.restart !== 'permanent') about.push(child.restart);
   if (number(child?.restarts)) about.push(counted(number(child.restarts), 'restart'));
+  if (details?.strategy) about.push(`${details.is_pool ? 'pool' : details.strategy}, ${restartsInPeriod(details)}`);
   if (number(actor?.waiting)) about.push(`${number(actor.waiting)} waiting`);
-  if (details?.error) about.push(details.error);
-  if (details?.has_more) about.push('and more children');
-  return about.join(' · ');
+  if (child) about.push(node().startsIn(child, Date.now()), node().lastExit(child, Date.now()));
+  return about.filter(Boolean).join(' · ');
 }
 
 function fillActorRow(parts, actor, row) {
@@ -303,9 +306,8 @@ document.addEventListener('keydown', (event) => {
 
 function onEvent(name, data) {
   if (name === 'nodes') {
-    const folded = nodes.map((each) => each.folded);
-    nodes = Array.from({length: data}, (_, place) => new NodeModel(place));
-    nodes.forEach((each, place) => { each.folded = folded[place] ?? each.folded; });
+    // After a loss the models stay: what comes next replaces all that they know, and the panel refers to them.
+    nodes = Array.from({length: data}, (_, place) => nodes[place] ?? new NodeModel(place));
   } else {
     nodes[data.number].apply(name, data.body, Date.now());
   }

@@ -1,6 +1,6 @@
 // The panel of one actor or child, and the actions, each after a confirmation.
 
-import {bytesText, counted, durationText, number, stateText} from './model.js';
+import {bytesText, counted, durationText, number, restartsInPeriod, stateText} from './model.js';
 import {fillBar, make} from './rows.js';
 import {act, ask} from './stream.js';
 
@@ -65,12 +65,13 @@ export class Panel {
     // What has not changed stays as it is, so that it can be clicked and selected.
     const {pid, child, title, about} = this.choice;
     const heading = title || child?.id || actor?.names?.[0] || actor?.label || pid;
-    const head = JSON.stringify([heading, actor !== null, this.node.details?.actions]);
+    const head = JSON.stringify([heading, pid, actor !== null, isSuspended(actor), this.node.details?.actions]);
     if (this.head.dataset.drawn !== head) {
       this.head.dataset.drawn = head;
-      this.head.replaceChildren(make('h2', '', heading), this.#buttons(actor));
+      keepingFocus(this.head, () => this.head.replaceChildren(make('h2', '', heading), this.#buttons(actor)));
     }
-    const drawn = JSON.stringify([actor, error, this.note, child]);
+    const tree = treeFacts(this.node, child, this.node.supervisors.get(pid));
+    const drawn = JSON.stringify([actor, error, this.note, child, tree]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const parts = [];
@@ -88,6 +89,7 @@ export class Panel {
       fact('child', `${child.id}: ${child.state}, ${child.kind}, ${child.restart}, ` +
         counted(number(child.restarts), 'restart'));
     }
+    for (const [name, value] of tree) fact(name, value);
     if (pid) fact('pid', pid);
     if (actor) this.#facts(actor, fact);
     parts.push(facts);
@@ -97,13 +99,9 @@ export class Panel {
       parts.push(...this.#others('Monitors', actor.monitors, actor.monitor_count));
       parts.push(...this.#others('Monitored by', actor.monitored_by, actor.monitored_by_count));
     }
-    const focused = document.activeElement?.dataset?.key;
     const {scrollTop} = this.element;
-    this.body.replaceChildren(...parts);
+    keepingFocus(this.body, () => this.body.replaceChildren(...parts));
     this.element.scrollTop = scrollTop;
-    if (focused && document.activeElement === document.body) {
-      [...this.body.querySelectorAll('button')].find((button) => button.dataset.key === focused)?.focus();
-    }
   }
 
   #facts(actor, fact) {
@@ -114,6 +112,7 @@ export class Panel {
     fact('label', actor.label ?? '');
     fact('behavior', actor.behavior ?? '');
     fact('awaiting', (actor.awaiting ?? []).join(', '));
+    fact('timers', number(actor.timers) ? `${number(actor.timers)}, the next in ${durationText(actor.next_timer_nanos)}` : '');
     fact('waiting', counted(number(actor.waiting), 'message'));
     if (actor.parent) fact('parent', this.#other(actor.parent));
     if (!actor.is_complete) fact('note', 'it waits for a worker, so only its counters can be read now');
@@ -152,7 +151,7 @@ export class Panel {
       add('stop', 'Stop', {action: 'STOP', actor: pid}, 'The actor is requested to end, as its parent would do it.');
       add('kill', 'Kill', {action: 'KILL', actor: pid}, 'The actor ends at once. Its supervisor decides what follows.');
     }
-    if (pid && actor && number(actor.suspended_for_nanos) > 0) {
+    if (pid && isSuspended(actor)) {
       add('resume', 'Resume', {action: 'RESUME', actor: pid}, 'The actor goes on with the messages that wait.');
     } else if (pid && actor) {
       add('suspend', 'Suspend for 30s', {action: 'SUSPEND', actor: pid, time_nanos: '30000000000'},
@@ -176,6 +175,41 @@ export class Panel {
     const said = await doneText(this.node, request);
     if (this.choice === choice) this.note = said;
     this.look();
+  }
+}
+
+// What the supervision tree says of a child and of a supervisor, either of which may not be there: names with values.
+function treeFacts(node, child, supervisor) {
+  const facts = [];
+  const now = Date.now();
+  if (child) {
+    const stopped = child.is_killed ? 'killed' : number(child.shutdown_nanos) ?
+      `within ${durationText(child.shutdown_nanos)}` : 'waited for without limit';
+    facts.push(['next start', node.startsIn(child, now)], ['last exit', node.lastExit(child, now)], ['stopped', stopped]);
+    facts.push(['significant', child.significant ? 'its end may end its supervisor' : '']);
+    const {backoff, budget} = child;
+    if (backoff) {
+      facts.push(['backoff', `${durationText(backoff.min_nanos)} to ${durationText(backoff.max_nanos)}, ` +
+        `begins anew after ${durationText(backoff.reset_after_nanos)}`]);
+    }
+    if (budget) {
+      facts.push(['budget', `${counted(number(budget.intensity), 'restart')} in ${durationText(budget.period_nanos)}`]);
+    }
+  }
+  if (supervisor) {
+    facts.push(['strategy', supervisor.is_pool ? 'pool' : supervisor.strategy], ['restarts', restartsInPeriod(supervisor)]);
+  }
+  return facts;
+}
+
+const isSuspended = (actor) => number(actor?.suspended_for_nanos) > 0;
+
+// Calls `draw`, which replaces what is in `element`, and gives the focus of a button there to the one with its key.
+function keepingFocus(element, draw) {
+  const focused = document.activeElement?.dataset?.key;
+  draw();
+  if (focused && document.activeElement === document.body) {
+    [...element.querySelectorAll('button')].find((button) => button.dataset.key === focused)?.focus();
   }
 }
 

@@ -3,7 +3,12 @@
 // A browser sends the fragment of an address to nobody.
 const token = location.hash.slice(1);
 const headers = {'X-Understudy-Token': token};
+// Pauses between two attempts: each twice the one before, and short again once something came.
 const retryMillis = 1000;
+const retryMillisMax = 15000;
+// The bridge says something every five seconds (kHttpStreamBeatsEvery). After this time without a word the connection
+// counts as lost, as that of a tunnel does whose other end has gone.
+const silenceMillis = 15000;
 
 // The answer's JSON. Throws an Error whose message is for people, with the answer's `status`.
 export async function ask(path, options = {}) {
@@ -22,39 +27,60 @@ export function act(node, request) {
 }
 
 // Calls onEvent(name, data) for each event, for as long as the page is open, and onState(text) with what is wrong with
-// the connection, or ''. After the loss of events, and after the stream has ended, it begins anew.
+// the connection, or ''. After the loss of events, and after the stream has ended or fallen silent, it begins anew, with
+// the whole state. It ends only when the bridge does not know this page's token: then a new address was printed.
 export async function follow(onEvent, onState) {
+  let pause = retryMillis;
   for (;;) {
     try {
-      await followOnce(onEvent, onState);
-      onState('The observer has ended the connection; trying again.');
+      const why = await followOnce(onEvent, () => {
+        pause = retryMillis;
+        onState('');
+      });
+      onState(`${why}; trying again.`);
     } catch (error) {
-      onState(`No connection to the observer (${error.message}); trying again.`);
+      if (error.status === 401) {
+        return onState('This address is of an observer that has ended: open the one that was printed last.');
+      }
+      onState(`No connection to the observer (${error.message}); trying again. ` +
+        'If it has ended, start it again and open the address that it prints.');
     }
-    await new Promise((resolve) => setTimeout(resolve, retryMillis));
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(2 * pause, retryMillisMax);
   }
 }
 
-async function followOnce(onEvent, onState) {
+// Follows one stream until it ends, and returns why it has.
+async function followOnce(onEvent, onBegin) {
   const stop = new AbortController();
-  const answer = await fetch('/api/stream', {headers, signal: stop.signal});
-  if (!answer.ok) {
-    const json = await answer.json().catch(() => ({}));
-    throw new Error(json.error || `status ${answer.status}`);
-  }
-  onState('');
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  const parser = new EventParser();
-  for (;;) {
-    const {value, done} = await reader.read();
-    if (done) return;
-    for (const event of parser.add(value)) {
-      if (event.name === 'lost') {
-        stop.abort();  // what is known is not whole any more; the next stream begins with all of it
-        return;
-      }
-      onEvent(event.name, JSON.parse(event.data));
+  let watch = 0;
+  const heard = () => {
+    clearTimeout(watch);
+    watch = setTimeout(() => stop.abort(new Error(`it has been silent for ${silenceMillis / 1000} s`)), silenceMillis);
+  };
+  try {
+    heard();
+    const answer = await fetch('/api/stream', {headers, signal: stop.signal});
+    if (!answer.ok) {
+      const json = await answer.json().catch(() => ({}));
+      throw Object.assign(new Error(json.error || `status ${answer.status}`), {status: answer.status});
     }
+    onBegin();
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const parser = new EventParser();
+    for (;;) {
+      heard();
+      const {value, done} = await reader.read();
+      if (done) return 'The observer has ended the connection';
+      for (const event of parser.add(value)) {
+        // What is known is not whole any more; the next stream begins with all of it.
+        if (event.name === 'lost') return 'The page was too slow for all changes';
+        onEvent(event.name, JSON.parse(event.data));
+      }
+    }
+  } finally {
+    clearTimeout(watch);
+    stop.abort();
   }
 }
 

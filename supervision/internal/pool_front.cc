@@ -1,5 +1,5 @@
-// PlanSupervisor: the front of a pool of several shards. It passes each request to the shard of the child's id, or to
-// all shards, and answers as one supervisor.
+#include "understudy/supervision/internal/pool_front.h"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,8 +20,8 @@
 
 namespace understudy::internal {
 
-void PlanSupervisor::HandStart(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
-  if (id.empty()) id = MemberId(spec_->pool->child, shards_.NextMemberNumber());
+void PoolFront::Start(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
+  if (id.empty()) id = MemberId(pool_->pool->child, shards_.NextMemberNumber());
   const understudy::Ref<PlanSupervisor> shard(shards_.Of(id).pid());
   HandedStart handed{std::move(id), std::move(start), std::move(answer)};
   const absl::Status sent = shard[&PlanSupervisor::handed_start].Send(std::move(handed));
@@ -29,7 +29,7 @@ void PlanSupervisor::HandStart(std::string id, std::shared_ptr<const ChildStart>
   if (!sent.ok()) std::move(handed.answer)(sent);  // NOLINT(bugprone-use-after-move)
 }
 
-Task<absl::StatusOr<Children>> PlanSupervisor::ListShards(WhichChildren query) {
+Task<absl::StatusOr<Children>> PoolFront::List(WhichChildren query) {
   const absl::StatusOr<Shards::ShardQuery> part = shards_.In(query);
   if (!part.ok()) co_return part.status();
   auto asked = shards_.all()[part->index].which_children().Ask(part->query, limits::kAskTimeoutMax);
@@ -38,7 +38,7 @@ Task<absl::StatusOr<Children>> PlanSupervisor::ListShards(WhichChildren query) {
   co_return shards_.Out(part->index, *std::move(answer));
 }
 
-Task<absl::StatusOr<ChildCounts>> PlanSupervisor::TallyShards(CountChildren query) {
+Task<absl::StatusOr<ChildCounts>> PoolFront::Tally(CountChildren query) {
   std::vector<Pending<ChildCounts>> asked;
   asked.reserve(shards_.all().size());
   for (const SupervisorRef& shard : shards_.all()) {
@@ -57,15 +57,15 @@ Task<absl::StatusOr<ChildCounts>> PlanSupervisor::TallyShards(CountChildren quer
   co_return sum;
 }
 
-Task<absl::StatusOr<ChildSpec>> PlanSupervisor::GetSpecOfShard(GetChildSpec query) {
+Task<absl::StatusOr<ChildSpec>> PoolFront::GetSpec(GetChildSpec query) {
   auto asked = shards_.Of(query.id).get_child_spec().Ask(query, limits::kAskTimeoutMax);
   absl::StatusOr<ChildSpec> spec = co_await asked;
   co_return spec;
 }
 
 // The shard of a child cannot be told from its pid, so all shards are asked. If no shard has a child with the pid, one
-// of them finds out whether the actor has ended (TerminateUnknown).
-Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild request) {
+// of them finds out whether the actor has ended (UnknownPids).
+Task<absl::StatusOr<ChildDone>> PoolFront::Terminate(TerminateChild request) {
   if (request.id.empty()) {
     const HandedTermination handed{request.pid};
     std::vector<Pending<ChildDone>> asked;
@@ -86,8 +86,7 @@ Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild
   co_return done;
 }
 
-Task<absl::StatusOr<Subscribed>> PlanSupervisor::SubscribeToShards(Subscribe request) {
-  absl::StatusOr<Subscribed> here = AddSubscriber(request);
+Task<absl::StatusOr<Subscribed>> PoolFront::SubscribeToAll(Subscribe request, absl::Status here) {
   if (!here.ok()) co_return here;
   std::vector<Pending<Subscribed>> asked;
   asked.reserve(shards_.all().size());

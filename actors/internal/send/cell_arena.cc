@@ -1,5 +1,7 @@
 // CellArena takes its chunks of cells from a pool of the process and returns them there, because senders of another
 // system may still read a cell after its system was destroyed.
+#include "understudy/actors/internal/send/cell_arena.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

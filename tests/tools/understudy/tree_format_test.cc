@@ -1,0 +1,144 @@
+// A supervision tree as pages, as a table and as a graph, for fixed answers of a node.
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/proto/ops.pb.h"
+#include "understudy/tools/understudy/dot.h"
+#include "understudy/tools/understudy/tables.h"
+#include "understudy/tools/understudy/tree_pages.h"
+
+namespace understudy::tool {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// A supervisor with one below it, of which the second child has crashed.
+proto::GetTreeReply RootWithInner() {
+  proto::GetTreeReply tree;
+  tree.set_clock_nanos(absl::ToInt64Nanoseconds(absl::Seconds(100)));
+  proto::SupervisorDetails& root = *tree.add_supervisors();
+  root.set_pid("<desk.1.1>");
+  root.add_names("root");
+  root.set_strategy("rest_for_one");
+  root.set_intensity(3);
+  root.set_period_nanos(absl::ToInt64Nanoseconds(absl::Seconds(10)));
+  root.set_restarts_in_period(1);
+  proto::ChildDetails& inner = *root.add_children();
+  inner.set_id("inner");
+  inner.set_state("running");
+  inner.set_kind("supervisor");
+  inner.set_restart("permanent");
+  inner.set_pid("<desk.2.1>");
+  inner.set_restarts(3);
+  proto::SupervisorDetails& below = *tree.add_supervisors();
+  below.set_pid("<desk.2.1>");
+  below.set_parent("<desk.1.1>");
+  below.set_strategy("one_for_one");
+  below.set_is_pool(true);
+  below.set_intensity(1);
+  below.set_period_nanos(absl::ToInt64Nanoseconds(absl::Seconds(5)));
+  proto::ChildDetails& job = *below.add_children();
+  job.set_id("job#1");
+  job.set_state("restarting");
+  job.set_kind("worker");
+  job.set_restart("transient");
+  job.set_restarts(2);
+  job.set_starts_at_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(101'500)));
+  job.set_last_exit("Failed(INTERNAL: on fire)");
+  job.set_exited_at_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(99'750)));
+  return tree;
+}
+
+TEST(TablesTest, ATreeIsIndentedWithRestartsInThePeriodTheNextStartAndTheLastExit) {
+  EXPECT_EQ(FormatTree(RootWithInner()),
+            "CHILD      STATE               KIND        RESTART    PID         RESTARTS  "
+            "SUPERVISES                            LAST EXIT\n"
+            "root       -                   -           -          <desk.1.1>         -  "
+            "rest_for_one, 1 of 3 restarts in 10s  -\n"
+            "  inner    running             supervisor  permanent  <desk.2.1>         3  "
+            "pool, 0 of 1 restarts in 5s           -\n"
+            "    job#1  restarting in 1.5s  worker      transient  -                  2  "
+            "-                                     250ms ago: Failed(INTERNAL: on fire)\n");
+  EXPECT_EQ(FormatTree(proto::GetTreeReply()), "no supervisors\n");
+}
+
+TEST(TablesTest, TimesOfAnotherNodeAreMovedToOneClock) {
+  proto::GetTreeReply tree = RootWithInner();
+  const std::string before = FormatTree(tree);
+  MoveClock(7, tree);
+  EXPECT_EQ(tree.clock_nanos(), 7);
+  EXPECT_EQ(FormatTree(tree), before);
+  EXPECT_EQ(tree.supervisors(0).children(0).exited_at_nanos(), 0) << "it has not exited";
+  tree.mutable_supervisors(1)->mutable_children(0)->set_exited_at_nanos(INT64_MIN);
+  MoveClock(INT64_MAX, tree);
+  MoveClock(INT64_MIN, tree);
+  (void)FormatTree(tree);
+}
+
+// The page that begins after `place` children of the one supervisor that there is, and ends after `until`.
+proto::GetTreeReply Page(uint64_t place, uint64_t until) {
+  proto::GetTreeReply page;
+  proto::SupervisorDetails& supervisor = *page.add_supervisors();
+  supervisor.set_pid("<desk.1.1>");
+  for (; place < until; ++place) supervisor.add_children()->set_id(absl::StrCat(place));
+  page.mutable_next()->set_supervisor(1);
+  page.mutable_next()->set_child(until);
+  return page;
+}
+
+TEST(TreePagesTest, PagesAreReadUntilTheLastOrABoundAndAreOneTree) {
+  const auto ask = [](const proto::GetTreeRequest& request) -> absl::StatusOr<proto::GetTreeReply> {
+    const uint64_t place = request.from().child();
+    proto::GetTreeReply page = Page(place, place + 10);
+    if (place >= 40) page.clear_next();
+    return page;
+  };
+  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(1000, ask);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  ASSERT_THAT(tree->supervisors(), SizeIs(1));
+  EXPECT_THAT(tree->supervisors(0).children(), SizeIs(50));
+  EXPECT_FALSE(tree->has_next());
+  tree = AllTreePages(20, ask);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_THAT(tree->supervisors(0).children(), SizeIs(20));
+  EXPECT_TRUE(tree->has_next());
+}
+
+TEST(TreePagesTest, AnErrorAndAPageThatDoesNotGoOnEndTheTree) {
+  EXPECT_EQ(AllTreePages(1000, [](const auto&) { return absl::NotFoundError("gone"); }).status().code(),
+            absl::StatusCode::kNotFound);
+  const auto same = AllTreePages(1000, [](const auto&) { return Page(0, 10); });
+  EXPECT_THAT(std::string(same.status().message()), HasSubstr("does not say where its tree goes on"));
+}
+
+TEST(DotTest, ATreeHasAnEdgeToEachChild) {
+  proto::GetTreeReply tree = RootWithInner();
+  proto::SupervisorDetails& root = *tree.mutable_supervisors(0);
+  proto::ChildDetails& down = *root.add_children();
+  down.set_id("a\"]; n9 [shape=none]");
+  down.set_state("restarting");
+  down.set_kind("worker");
+  down.set_restart("transient");
+  EXPECT_EQ(TreeDot(tree), R"dot(digraph tree {
+  node [shape=box];
+  n0 [label="inner\n<desk.2.1>\nrunning, supervisor, permanent\nrestarts: 3"];
+  n1 [label="a\"]; n9 [shape=none]\nrestarting, worker, transient"];
+  n2 [label="job#1\nrestarting, worker, transient\nrestarts: 2"];
+  n3 [label="root\n<desk.1.1>"];
+  n3 -> n0;
+  n3 -> n1;
+  n0 -> n2;
+}
+)dot");
+  EXPECT_EQ(TreeDot(proto::GetTreeReply()), "digraph tree {\n  node [shape=box];\n}\n");
+}
+
+}  // namespace
+}  // namespace understudy::tool

@@ -1,0 +1,74 @@
+#include "understudy/tools/understudy/tree_pages.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "understudy/proto/ops.pb.h"
+
+namespace understudy::tool {
+namespace {
+
+constexpr uint32_t kEntriesPerPage = 10'000;  // as many as a node gives
+
+bool IsAfter(const proto::TreePlace& a, const proto::TreePlace& b) {
+  return std::pair(a.supervisor(), a.child()) > std::pair(b.supervisor(), b.child());
+}
+
+// Appends the supervisors of `page`, of which the first may be the last one of `all` with its further children.
+void Append(proto::GetTreeReply& page, proto::GetTreeReply& all) {
+  for (proto::SupervisorDetails& supervisor : *page.mutable_supervisors()) {
+    const int last = all.supervisors_size() - 1;
+    if (last >= 0 && all.supervisors(last).pid() == supervisor.pid()) {
+      all.mutable_supervisors(last)->mutable_children()->MergeFrom(supervisor.children());
+    } else {
+      *all.add_supervisors() = std::move(supervisor);
+    }
+  }
+  all.set_clock_nanos(page.clock_nanos());
+}
+
+}  // namespace
+
+absl::StatusOr<proto::GetTreeReply> AllTreePages(size_t entries_max, AskTree ask) {
+  proto::GetTreeRequest request;
+  request.set_at_most(kEntriesPerPage);
+  proto::GetTreeReply all;
+  for (size_t entries = 0;;) {
+    absl::StatusOr<proto::GetTreeReply> page = ask(request);
+    if (!page.ok()) return page.status();
+    for (const proto::SupervisorDetails& supervisor : page->supervisors()) {
+      entries += 1 + static_cast<size_t>(supervisor.children_size());
+    }
+    Append(*page, all);
+    if (!page->has_next()) break;
+    if (!IsAfter(page->next(), request.from())) {
+      return absl::InternalError("the node does not say where its tree goes on");
+    }
+    *request.mutable_from() = page->next();
+    if (entries < entries_max) continue;
+    *all.mutable_next() = page->next();
+    break;
+  }
+  return all;
+}
+
+void MoveClock(int64_t clock_nanos, proto::GetTreeReply& tree) {
+  // Durations do not overflow.
+  const absl::Duration by = absl::Nanoseconds(clock_nanos) - absl::Nanoseconds(tree.clock_nanos());
+  const auto moved = [by](int64_t nanos) {
+    return nanos == 0 ? 0 : absl::ToInt64Nanoseconds(absl::Nanoseconds(nanos) + by);
+  };
+  tree.set_clock_nanos(clock_nanos);
+  for (proto::SupervisorDetails& supervisor : *tree.mutable_supervisors()) {
+    for (proto::ChildDetails& child : *supervisor.mutable_children()) {
+      child.set_starts_at_nanos(moved(child.starts_at_nanos()));
+      child.set_exited_at_nanos(moved(child.exited_at_nanos()));
+    }
+  }
+}
+
+}  // namespace understudy::tool
