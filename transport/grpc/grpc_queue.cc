@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 #include "understudy/actors/event_source.h"
 #include "understudy/transport/sockets/thread.h"
 
@@ -77,10 +76,6 @@ class GrpcEvents final : public EventSource {
 
 GrpcEvents& Events() {
   static GrpcEvents* const events = [] {
-#ifdef NDEBUG
-    // Debian's Abseil looks for lock cycles at each lock, as debug builds do, which makes a lock four times as slow.
-    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-#endif
     auto* const made = new GrpcEvents;
     InstallEventSource(*made);
     return made;
