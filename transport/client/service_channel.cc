@@ -8,12 +8,12 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/channel_arguments.h>
-#include <grpcpp/support/client_callback.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
-#include <grpcpp/support/stub_options.h>
 
 #include <memory>
 #include <string>
@@ -31,6 +31,7 @@
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/grpc/grpc_credentials.h"
+#include "understudy/transport/grpc/grpc_queue.h"
 
 namespace understudy::internal {
 namespace {
@@ -90,70 +91,109 @@ grpc::ChannelArguments ArgumentsOf(const GrpcClientOptions& options) {
   return arguments;
 }
 
-// What gRPC has of a unary call, until its callback has returned.
-struct UnaryCall {
-  explicit UnaryCall(std::shared_ptr<grpc::Channel> its_channel) : channel(std::move(its_channel)) {}
+// An operation of gRPC, which keeps its call until it is done.
+template <typename C>
+class Operation final : public GrpcTag {
+ public:
+  using Handler = void (C::*)(bool ok);
+  Operation(C* call, Handler handler) : call_(call), handler_(handler) {}
 
-  const std::shared_ptr<grpc::Channel> channel;  // outlives the context, as in StreamReactor
-  grpc::ClientContext context;
-  grpc::ByteBuffer request;
-  grpc::ByteBuffer reply;
+  // Returns the tag to give to gRPC.
+  void* Begin() {
+    keep_ = call_->shared_from_this();
+    return HandOver(this);
+  }
+  void Done(bool ok) override {
+    const std::shared_ptr<C> keep = std::move(keep_);  // destroyed last, perhaps with this object
+    (call_->*handler_)(ok);
+  }
+
+ private:
+  C* const call_;
+  const Handler handler_;
+  std::shared_ptr<C> keep_;
+};
+
+class UnaryCall final : public std::enable_shared_from_this<UnaryCall> {
+ public:
+  UnaryCall(std::shared_ptr<OutsideAsks> asks, const PendingId& ask, std::shared_ptr<grpc::Channel> channel)
+      : asks_(std::move(asks)), ask_(ask), channel_(std::move(channel)) {}
+
+  void Begin(grpc::GenericStub& stub, const std::string& path, const std::string& request, absl::Duration timeout) {
+    SetUp(context_, timeout);
+    call_ = stub.PrepareUnaryCall(&context_, path, ToBuffer(request), ProcessQueue());
+    call_->StartCall();
+    call_->Finish(&reply_, &status_, finish_.Begin());
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  void FinishDone(bool) {
+    RpcReply reply{.status = FromServer(status_)};
+    if (reply.status.ok()) reply = TakeMessage(reply_);
+    asks_->Answer(ask_, std::move(reply));
+  }
+
+  const std::shared_ptr<OutsideAsks> asks_;
+  const PendingId ask_;
+  const std::shared_ptr<grpc::Channel> channel_;  // outlives the context, as in StreamCall
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> call_;  // gRPC's, in the context's memory
+  grpc::ByteBuffer reply_;
+  grpc::Status status_;
+  Operation<UnaryCall> finish_{this, &UnaryCall::FinishDone};
 };
 
 class UnaryHandle final : public RpcCall {
  public:
   explicit UnaryHandle(std::shared_ptr<UnaryCall> call) : call_(std::move(call)) {}
-  ~UnaryHandle() override { call_->context.TryCancel(); }
+  ~UnaryHandle() override { call_->Cancel(); }
 
  private:
   const std::shared_ptr<UnaryCall> call_;
 };
 
-// A call whose answer or request is a stream, as a reactor of gRPC's callback API.
+// A call whose answer or request is a stream.
 //
 // Invariants:
-//  1. self_ keeps the object until OnDone, the last reaction, has returned.
-//  2. has_hold_ is true from the start until a read has failed or the handle is gone. A read or write begins only while
-//     it is true, so gRPC's OnDone comes after the last of them.
-//  3. next_ is the ask that waits, from Next to its answer. It is answered by OnReadDone with an item, or by OnDone.
-//     written_ is the ask that waits, from Write to OnWriteDone.
-class StreamReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+//  1. Each operation keeps the object. One read and one write are under way at most, from the end of the start on.
+//  2. The last operation to begin is Finish: when the start or a read has failed, or, once the handle is gone, as soon
+//     as no read is under way. Nothing else begins after it.
+//  3. next_ is the ask that waits, from Next to its answer, which is an item or, when Finish is done, the end.
+//     written_ is the ask that waits, from Write to the end of the write.
+class StreamCall final : public std::enable_shared_from_this<StreamCall> {
  public:
-  StreamReactor(std::shared_ptr<OutsideAsks> asks, std::shared_ptr<grpc::Channel> channel)
+  StreamCall(std::shared_ptr<OutsideAsks> asks, std::shared_ptr<grpc::Channel> channel)
       : asks_(std::move(asks)), channel_(std::move(channel)) {}
 
-  void Begin(std::shared_ptr<StreamReactor> self, grpc::GenericStub& stub, const std::string& path,
-             const absl::optional<std::string>& request, absl::Duration timeout) {
-    self_ = std::move(self);
+  void Begin(grpc::GenericStub& stub, const std::string& path, const absl::optional<std::string>& request,
+             absl::Duration timeout) {
     SetUp(context_, timeout);
-    stub.PrepareBidiStreamingCall(&context_, path, grpc::StubOptions(), this);
+    absl::MutexLock lock(&mu_);
     if (request.has_value()) {
-      absl::MutexLock lock(&mu_);
       outgoing_ = ToBuffer(*request);
-      StartWriteLast(&outgoing_, grpc::WriteOptions());
+      ends_items_ = true;
     }
-    AddHold();
-    StartCall();
+    call_ = stub.PrepareCall(&context_, path, ProcessQueue());
+    call_->StartCall(start_.Begin());
   }
   void Next(const PendingId& ask) {
     absl::optional<absl::Status> end;
     {
       absl::MutexLock lock(&mu_);
       end = end_;
-      if (!end.has_value()) {
-        next_ = ask;
-        if (has_hold_) StartRead(&item_);
-      }
+      if (!end.has_value()) next_ = ask;
+      if (MayBegin()) Read();
     }
     if (end.has_value()) asks_->Answer(ask, RpcReply{.status = *std::move(end)});
   }
   void Write(const std::string& item, const PendingId& ask) {
     {
       absl::MutexLock lock(&mu_);
-      if (has_hold_) {
+      if (!is_finishing_) {
         outgoing_ = ToBuffer(item);
         written_ = ask;
-        StartWrite(&outgoing_);
+        if (MayBegin()) WriteOutgoing();
         return;
       }
     }
@@ -161,80 +201,122 @@ class StreamReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   }
   void EndItems() {
     absl::MutexLock lock(&mu_);
-    if (has_hold_) StartWritesDone();
+    ends_items_ = true;
+    if (MayBegin()) call_->WritesDone(write_.Begin());
   }
   // The handle is gone.
   void Cancel() {
     context_.TryCancel();
-    GiveUpHold();
+    absl::MutexLock lock(&mu_);
+    is_cancelled_ = true;
+    if (MayBegin() && !is_reading_) Finish();
   }
 
-  void OnReadDone(bool ok) override {
-    if (!ok) return GiveUpHold();
+ private:
+  bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return is_started_ && !is_finishing_; }
+  void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    is_reading_ = true;
+    call_->Read(&item_, read_.Begin());
+  }
+  void WriteOutgoing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const grpc::WriteOptions options;
+    if (ends_items_) {
+      call_->WriteLast(outgoing_, options, write_.Begin());
+    } else {
+      call_->Write(outgoing_, options, write_.Begin());
+    }
+    outgoing_.Clear();
+  }
+  void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    is_finishing_ = true;
+    call_->Finish(&status_, finish_.Begin());
+  }
+
+  // The ends of operations, on the thread that polls the process's queue.
+  void StartDone(bool ok) {
+    PendingId written;
+    {
+      absl::MutexLock lock(&mu_);
+      is_started_ = true;
+      if (!ok || is_cancelled_) {
+        written = std::exchange(written_, PendingId());
+        Finish();
+      } else {
+        if (outgoing_.Valid()) {
+          WriteOutgoing();
+        } else if (ends_items_) {
+          call_->WritesDone(write_.Begin());
+        }
+        if (next_.id != 0) Read();
+      }
+    }
+    if (written.id != 0) asks_->Answer(written, RpcWritten());
+  }
+  void ReadDone(bool ok) {
     RpcReply item;
     PendingId next;
     {
       absl::MutexLock lock(&mu_);
+      is_reading_ = false;
+      if (!ok || is_cancelled_) return Finish();
       item = TakeMessage(item_);
       next = std::exchange(next_, PendingId());
     }
     asks_->Answer(next, std::move(item));
   }
-  void OnWriteDone(bool ok) override {
+  void WriteDone(bool ok) {
     PendingId written;
     {
       absl::MutexLock lock(&mu_);
-      outgoing_.Clear();
       written = std::exchange(written_, PendingId());
     }
     if (written.id != 0) asks_->Answer(written, RpcWritten{.is_taken = ok});
   }
-  void OnDone(const grpc::Status& status) override {
+  void FinishDone(bool) {
     PendingId next;
-    absl::Status end = FromServer(status);
+    absl::Status end = FromServer(status_);
     {
       absl::MutexLock lock(&mu_);
       end_ = end;
       next = std::exchange(next_, PendingId());
     }
     if (next.id != 0) asks_->Answer(next, RpcReply{.status = std::move(end)});
-    const std::shared_ptr<StreamReactor> last = std::move(self_);  // destroys this object, perhaps
-  }
-
- private:
-  void GiveUpHold() {
-    {
-      absl::MutexLock lock(&mu_);
-      if (!std::exchange(has_hold_, false)) return;
-    }
-    RemoveHold();
   }
 
   const std::shared_ptr<OutsideAsks> asks_;
   // Outlives the context, so that the channel's last owner is never one of libgrpc++, whose counting of owners
   // ThreadSanitizer does not see.
   const std::shared_ptr<grpc::Channel> channel_;
-  std::shared_ptr<StreamReactor> self_;  // set by Begin, taken by OnDone
   grpc::ClientContext context_;
   absl::Mutex mu_;
-  grpc::ByteBuffer item_ ABSL_GUARDED_BY(mu_);      // gRPC's during a read
-  grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mu_);  // gRPC's during a write
-  bool has_hold_ ABSL_GUARDED_BY(mu_) = true;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_ ABSL_GUARDED_BY(mu_);  // in the context's memory
+  grpc::ByteBuffer item_ ABSL_GUARDED_BY(mu_);                                       // gRPC's during a read
+  grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mu_);  // invalid unless an item waits for the end of the start
+  bool ends_items_ ABSL_GUARDED_BY(mu_) = false;    // no item comes after outgoing_
+  bool is_started_ ABSL_GUARDED_BY(mu_) = false;    // the start has ended
+  bool is_reading_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_finishing_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_cancelled_ ABSL_GUARDED_BY(mu_) = false;
   PendingId next_ ABSL_GUARDED_BY(mu_);                    // its id is 0 if no ask waits
   PendingId written_ ABSL_GUARDED_BY(mu_);                 // likewise
-  absl::optional<absl::Status> end_ ABSL_GUARDED_BY(mu_);  // from OnDone on
+  grpc::Status status_;                                    // gRPC's during Finish
+  absl::optional<absl::Status> end_ ABSL_GUARDED_BY(mu_);  // once Finish is done
+  Operation<StreamCall> start_{this, &StreamCall::StartDone};
+  Operation<StreamCall> read_{this, &StreamCall::ReadDone};
+  Operation<StreamCall> write_{this, &StreamCall::WriteDone};
+  Operation<StreamCall> finish_{this, &StreamCall::FinishDone};
 };
 
 class StreamHandle final : public RpcStream {
  public:
-  explicit StreamHandle(std::shared_ptr<StreamReactor> reactor) : reactor_(std::move(reactor)) {}
-  ~StreamHandle() override { reactor_->Cancel(); }
-  void Next(const PendingId& ask) override { reactor_->Next(ask); }
-  void Write(const std::string& item, const PendingId& ask) override { reactor_->Write(item, ask); }
-  void EndItems() override { reactor_->EndItems(); }
+  explicit StreamHandle(std::shared_ptr<StreamCall> call) : call_(std::move(call)) {}
+  ~StreamHandle() override { call_->Cancel(); }
+  void Next(const PendingId& ask) override { call_->Next(ask); }
+  void Write(const std::string& item, const PendingId& ask) override { call_->Write(item, ask); }
+  void EndItems() override { call_->EndItems(); }
 
  private:
-  const std::shared_ptr<StreamReactor> reactor_;
+  const std::shared_ptr<StreamCall> call_;
 };
 
 std::shared_ptr<grpc::Channel> OpenChannel(const GrpcClientOptions& options) {
@@ -266,23 +348,16 @@ ServiceChannel::~ServiceChannel() = default;
 
 std::unique_ptr<RpcCall> ServiceChannel::Call(const std::string& path, const std::string& request,
                                               absl::Duration timeout, const PendingId& ask) {
-  auto call = std::make_shared<UnaryCall>(parts_->channel);
-  SetUp(call->context, timeout);
-  call->request = ToBuffer(request);
-  parts_->stub.UnaryCall(&call->context, path, grpc::StubOptions(), &call->request, &call->reply,
-                         [call, ask, asks = parts_->asks](const grpc::Status& ended) {
-                           RpcReply reply{.status = FromServer(ended)};
-                           if (reply.status.ok()) reply = TakeMessage(call->reply);
-                           asks->Answer(ask, std::move(reply));
-                         });
+  auto call = std::make_shared<UnaryCall>(parts_->asks, ask, parts_->channel);
+  call->Begin(parts_->stub, path, request, timeout);
   return std::make_unique<UnaryHandle>(std::move(call));
 }
 
 std::unique_ptr<RpcStream> ServiceChannel::Stream(const std::string& path, const absl::optional<std::string>& request,
                                                   absl::Duration timeout) {
-  auto reactor = std::make_shared<StreamReactor>(parts_->asks, parts_->channel);
-  reactor->Begin(reactor, parts_->stub, path, request, timeout);
-  return std::make_unique<StreamHandle>(std::move(reactor));
+  auto call = std::make_shared<StreamCall>(parts_->asks, parts_->channel);
+  call->Begin(parts_->stub, path, request, timeout);
+  return std::make_unique<StreamHandle>(std::move(call));
 }
 
 bool ServiceChannel::LacksConnection() {

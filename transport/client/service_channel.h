@@ -1,8 +1,8 @@
 // ServiceChannel: a channel of gRPC to one server, as a GrpcClient uses it: calls in bytes, whose outcomes are answers
 // to asks of the client (outside_asks.h). Without gRPC's headers.
 //
-// Guarantees: each call answers its ask once, unless its object is destroyed before. gRPC's threads parse no messages,
-// and run no code of the user.
+// Guarantees: each call answers its ask once, unless its object is destroyed before. The thread that polls the
+// process's completion queue (grpc_queue.h) answers; it parses no messages and runs no code of the user.
 // Threads: the actor's turns. Lifetime: calls may outlive the channel's object.
 #ifndef UNDERSTUDY_TRANSPORT_CLIENT_SERVICE_CHANNEL_H_
 #define UNDERSTUDY_TRANSPORT_CLIENT_SERVICE_CHANNEL_H_
