@@ -105,7 +105,7 @@ TEST_F(ActorSystemTest, ShutdownKillsWhatDoesNotEndInTime) {
   EXPECT_EQ(system.Now() - before, absl::Seconds(9));
 }
 
-TEST_F(ActorSystemTest, WhoOutlivesItsParentIsNobodysToEndAndIsKilled) {
+TEST_F(ActorSystemTest, ShutdownKillsAnActorThatOutlivedItsParent) {
   for (const bool is_linked : {true, false}) {
     TestSystem system;
     Ref<Script> child;

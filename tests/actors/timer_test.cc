@@ -125,7 +125,7 @@ TEST_F(TickerTest, EveryComesEachPeriodWhateverElseComes) {
   out_.ExpectNothing();
 }
 
-TEST_F(TickerTest, WhatEveryMissesComesOnceAndTheNextAtItsOwnTime) {
+TEST_F(TickerTest, TicksMissedByEveryComeOnceAndTheNextAtItsOwnTime) {
   Switch("every");
   system().Advance(absl::Seconds(4));
   ticker_[&Ticker::poke].Tell(0);  // holds it from 4 to 16

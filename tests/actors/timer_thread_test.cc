@@ -108,7 +108,7 @@ TEST(TimerThreadTest, WhatIsCancelledLongBeforeItsTimeLeavesNoMemoryBehind) {
   EXPECT_LE(held.use_count(), 10000);
 }
 
-TEST(TimerThreadTest, OneThatIsArmedEarlierWakesTheThread) {
+TEST(TimerThreadTest, AnEarlierTimerWakesTheThread) {
   TimerThread timers(Clock::Real());
   bool late_ran = false;
   timers.RunAt(Clock::Real().Now() + absl::Hours(1), [&] { late_ran = true; });

@@ -212,7 +212,7 @@ TEST_F(UnhandledMailTest, CallsAreAnsweredAndTheMessageInHandIsNotReplayed) {
   EXPECT_EQ(OfEnded("kept").of(Disposition::kFailed), 1);
 }
 
-TEST_F(UnhandledMailTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
+TEST_F(UnhandledMailTest, MailThatNoSuccessorTakesBecomesDeadLettersOfTheActorThatLeftIt) {
   Begin();
   for (const int n : {1, 2}) worker_[&Worker::kept].Tell(n);
   End();
@@ -225,7 +225,7 @@ TEST_F(UnhandledMailTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
   EXPECT_EQ(OfEnded("kept").of(Disposition::kDeadLetter), 2);
 }
 
-TEST_F(UnhandledMailTest, NobodyElseHasIt) {
+TEST_F(UnhandledMailTest, OnlyAMonitoringParentGetsIt) {
   // Its parent does not monitor it.
   Do(system().Spawn<Script>(), [this](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
