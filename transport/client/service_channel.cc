@@ -90,7 +90,7 @@ grpc::ChannelArguments ArgumentsOf(const GrpcClientOptions& options) {
   return arguments;
 }
 
-// What gRPC has of a unary call, until its callback has returned.
+// The state of a unary call that gRPC uses until its callback has returned.
 struct UnaryCall {
   explicit UnaryCall(std::shared_ptr<grpc::Channel> its_channel) : channel(std::move(its_channel)) {}
 
