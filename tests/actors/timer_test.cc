@@ -259,7 +259,7 @@ class IdlerTest : public ActorTest {
   Ref<Idler> idler_;
 };
 
-TEST_F(IdlerTest, WhatIsDroppedIsAMessageToo) {
+TEST_F(IdlerTest, ADroppedMessageEndsTheIdleTimeToo) {
   for (int n = 0; n < 5; ++n) {
     idler_[&Idler::dropped].Tell(n);
     system().Advance(absl::Seconds(1));

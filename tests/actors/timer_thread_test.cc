@@ -89,7 +89,7 @@ TEST(TimerThreadTest, EachTimerFiresOnceOrIsCancelled) {
   EXPECT_GT(fired, 0);
 }
 
-TEST(TimerThreadTest, WhatIsCancelledLongBeforeItsTimeLeavesNoMemoryBehind) {
+TEST(TimerThreadTest, TimersCancelledLongBeforeTheirTimeLeaveNoMemoryBehind) {
   TimerThread timers(Clock::Real());
   const MonotonicTime late = Clock::Real().Now() + absl::Hours(24);
   size_t largest = 0;

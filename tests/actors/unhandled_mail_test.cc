@@ -140,7 +140,7 @@ class UnhandledMailTest : public ActorTest {
   Ref<Worker> worker_;
 };
 
-TEST_F(UnhandledMailTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentToIt) {
+TEST_F(UnhandledMailTest, WaitingMailGoesToTheNextLifeInOrderAndBeforeMailSentToIt) {
   Begin();
   for (int n = 1; n <= 3; ++n) {
     worker_[&Worker::kept].Tell(n);
@@ -160,7 +160,7 @@ TEST_F(UnhandledMailTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentTo
   EXPECT_THAT(dead_letters(), IsEmpty());
 }
 
-TEST_F(UnhandledMailTest, WhatArrivesWithTheExitIsKeptToo) {
+TEST_F(UnhandledMailTest, MailThatArrivesWithTheExitIsKeptToo) {
   Begin();
   worker_[&Worker::kept].Tell(1);
   Do(system().Spawn<Script>(), [this](Script& self) {
@@ -394,7 +394,7 @@ TEST_F(UnhandledMailTest, TimeToLiveCountsFromTheFirstAcceptance) {
   EXPECT_THAT(job_->notes, ElementsAre("2"));
 }
 
-TEST_F(UnhandledMailTest, WhatWasPostponedIsKept) {
+TEST_F(UnhandledMailTest, PostponedMailIsKept) {
   class Postponer final : public Actor {
    public:
     Mailbox<"kept", int> kept{this, {.on_restart = OnRestart::kKeep}};
