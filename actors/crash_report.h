@@ -7,8 +7,8 @@
 //
 // The exit reason carries the report (ExitReason::crash) within this system. Exits and Downs
 // to other nodes do not have it; supervision reports (transport/supervision_report.h) do.
-// Comparing reasons ignores the report. The log has the report in one line. The fields
-// follow OTP's crash reports (proc_lib), with the actor's last messages added.
+// Comparing reasons ignores it. The log has the same in one line. The
+// fields are those of OTP's crash reports (proc_lib), and the last messages.
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 #define UNDERSTUDY_ACTORS_CRASH_REPORT_H_
