@@ -81,10 +81,10 @@ struct ActorInfo {
   int64_t timers = 0;
   absl::Duration next_timer_in = absl::InfiniteDuration();
   // How long the oldest message has waited in a mailbox, to 100 ms; zero if none waits. The time counts from the turn
-  // that sorted the message or, if it did not wake the actor, from when it came; for what came during the handler that
-  // runs, from the begin of that handler. Without a mailbox's messages that were never sorted beyond the newest
-  // limits::kArrivedLookMax. A message that did not wake the actor and waits unsorted for longer than nine hours and
-  // three quarters is shown too young (WaitingMark).
+  // that sorted the message. A message that did not wake the actor counts from its arrival, and a message that arrived
+  // while the present handler runs counts from the begin of that handler. Of messages that were never sorted only the
+  // newest limits::kArrivedLookMax are looked at. A message that did not wake the actor and waits unsorted for longer
+  // than nine hours and three quarters is shown too young (WaitingMark).
   absl::Duration oldest_age;
 
   // The rest is told by InspectActor only.

@@ -257,7 +257,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
   // Whether it has traces (ActorSystemOptions::tracing).
   bool has_traces() { return core_.tracing() != nullptr; }
-  // What became of the spans, as TracingOptions::spans counts them, of all systems that share it.
+  // The numbers of exported and dropped spans (SpanSink::counts) of all systems that share TracingOptions::spans.
   SpanCounts span_counts() { return has_traces() ? core_.tracing()->span_counts() : SpanCounts(); }
   // Messages of other nodes and gRPC clients whose sampled flag did not count (TracingOptions::foreign_per_second).
   int64_t foreign_traces_refused() { return has_traces() ? core_.tracing()->foreign_refused() : 0; }

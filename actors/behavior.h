@@ -244,7 +244,7 @@ class Behavior {
   internal::BehaviorPtr table_;
 };
 
-// What Actor::Start decides.
+// The decision of Actor::Start: a first behavior, a failure, or to decline.
 class StartResult {
  public:
   StartResult(Behavior behavior) : choice_(std::move(behavior)) {}     // NOLINT: implicit by design

@@ -38,9 +38,9 @@
 namespace understudy::internal {
 namespace {
 
-// Returns the system that handles a send from this thread to `to`: that of the turn or,
-// outside turns, that of `to`. Null if there is none. The system itself finds out whether
-// the incarnation of `to` is gone.
+// Returns the system that handles a send from this thread to `to`: in a turn the system of the
+// turn's actor, outside turns the system of `to`. Null if there is none. That system finds out
+// whether the incarnation of `to` is gone.
 SystemCore* SystemForSend(Pid to) {
   if (SystemCore* system = ThisTurn().system; system != nullptr) return system;
   const NodeEntry* entry = NodeTable::At(to.node());

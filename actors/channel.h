@@ -290,9 +290,9 @@ class Channel<Call<Stream<ItemT>, ReplyT>> : public internal::ChannelBase {
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
   // Sends the call at once, and returns the writer of its items and the Pending of its answer. The deadline is that of
-  // the whole call: `timeout` from now, or that of the call that is being handled if it is earlier. Errors come as the
-  // answer, as those of Ask, and from Write. CHECKs outside an actor's turn. Unimplemented if the actor is on another
-  // node whose version has no uploads.
+  // the whole call: `timeout` from now, or that of the call that is being handled if it is earlier. The answer has the
+  // same errors as an answer to Ask; Write returns errors too. CHECKs outside an actor's turn. Unimplemented if the
+  // actor is on another node whose version has no uploads.
   [[nodiscard]] Upload<ItemT, Pending<ReplyT>> Open(absl::Duration timeout) const {
     internal::UploadCall<ItemT> call;
     const internal::PendingId ask = internal::SendCallWithItems(
@@ -311,8 +311,8 @@ class Channel<Call<Stream<ItemT>, Stream<ReplyItemT>>> : public internal::Channe
   Channel() = default;
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
-  // Like Open of an upload, for a call whose answer comes in items too. Like Ask of a stream it has no deadline besides
-  // that of the call that is being handled.
+  // Like Open of an upload, for a call whose answer comes in items too. Like the Ask of a stream, the call has no
+  // deadline besides the deadline of the call that is being handled.
   [[nodiscard]] Upload<ItemT, Stream<ReplyItemT>> Open() const {
     internal::UploadCall<ItemT> call;
     const internal::PendingId ask =

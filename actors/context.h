@@ -1,7 +1,7 @@
 // Context: what an actor can do besides receiving. Actor::context() gives it.
 //
-// Threads: only in its actor's turns (CHECKed in debug builds). Lifetime: that of its
-// actor.
+// Threads: only in the turns of the context's actor (CHECKed in debug builds). Lifetime:
+// as long as that actor.
 #ifndef UNDERSTUDY_ACTORS_CONTEXT_H_
 #define UNDERSTUDY_ACTORS_CONTEXT_H_
 

@@ -63,7 +63,7 @@ class Executor {
   // The workers, in a fixed order; none for an executor that does not tell. Stops no worker, and does not wait for any.
   virtual std::vector<WorkerInfo> Workers() { return {}; }
 
-  // Of actors with a thread of their own, those that are in user code: for each the turn, what it does and for how
+  // The actors with a thread of their own that are in user code now: for each its turn, what the turn does, and for how
   // long.
   virtual std::vector<WorkerInfo> OwnThreads() { return {}; }
 

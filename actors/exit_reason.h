@@ -96,8 +96,8 @@ class ExitReason {
   // handler had not returned.
   bool handler_running() const { return handler_running_; }
 
-  // What the actor was doing that ended abnormally of its own accord with this reason. Null for
-  // other ends, and in exits and Downs from other nodes. Comparisons and bytes() ignore the
+  // The crash report of the actor, if it ended abnormally of its own accord with this reason. Null
+  // for other ends, and in exits and Downs from other nodes. Comparisons and bytes() ignore the
   // report. Valid as long as this object.
   const CrashReport* crash() const;
   // Returns this reason with that report.

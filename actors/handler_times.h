@@ -2,8 +2,8 @@
 // inspection.h).
 //
 // Each worker times one of 128 runs of handlers on average, and one of the first few after it slept, so rare handlers
-// are seen too. A run ends when the handler returns or awaits; what it does after an await is a run of its own. The
-// time is that of a clock, not of the processor.
+// are seen too. A run ends when the handler returns or awaits; after an await, another run begins. Times are read from
+// the clock; they are not processor time.
 //
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_HANDLER_TIMES_H_

@@ -174,7 +174,7 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
     if (worker.turn == core) info.doing_for = worker.running;
   }
   if (info.doing_for >= limits::kNameHandlerAfter) info.state = ActorState::kStuck;
-  // What waits and was not sorted came during the handler that runs, as far as is known.
+  // Messages that wait unsorted are taken to have arrived since the present handler began.
   if (info.waiting > 0) info.oldest_age = std::max(info.oldest_age, info.doing_for);
   for (MailboxInfo& mailbox : info.mailboxes) {
     if (mailbox.messages.waiting > 0 && mailbox.oldest_age == absl::ZeroDuration()) mailbox.oldest_age = info.doing_for;

@@ -43,8 +43,8 @@ inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
 // Actors that live in one system at once, whatever its options say; their cells alone take 3 GiB. A Pid has 24 bits for
-// the cell: 65,536 are left for the actors that wait in place of plain threads (ActorSystem::Ask), and for what threads
-// that spawn at the same time begin beyond the bound.
+// the cell. 65,536 cells are left for the actors that wait in place of plain threads (ActorSystem::Ask), and for actors
+// beyond the bound, which threads that spawn at the same time may begin.
 inline constexpr size_t kActorsPerSystemMax = (size_t{1} << 24) - 65536;
 // The time from a Kill until an actor whose handler has not returned is fenced, and the time between further attempts
 // while the handler is in the kernel, where it cannot be fenced.
@@ -61,8 +61,8 @@ inline constexpr int kMessagesPerTurnMax = 64;
 // When a handler has run for this long, its worker's queue and slot are taken over, so that other actors do not wait
 // for it. The time is short for people and long for a handler.
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
-// Actors in one page of ListActors (inspection.h): some 500 bytes each. A query looks at no more than the second number
-// of cells, which takes some milliseconds, and then returns what it has found.
+// kActorsPerPageMax: actors in one page of ListActors (inspection.h), some 500 bytes each. kActorsPerLookMax: the cells
+// that one query looks at, which takes some milliseconds; the query then returns the actors that it has found.
 inline constexpr size_t kActorsPerPageMax = 1000;
 inline constexpr uint64_t kActorsPerLookMax = 100'000;
 // Messages that have arrived and are not sorted, of which a look at an actor reads when they came: some tens of
@@ -91,8 +91,8 @@ inline constexpr size_t kMonitorsPerActorMax = 100000;
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;
-// The items, and their bytes, that the writer of a stream may be ahead of its asker (StreamLedger): enough that the
-// asker need not wait for each, and little beside what a mailbox may hold.
+// The items, and their bytes, by which the writer of a stream may be ahead of its reader (StreamLedger): enough that
+// the reader need not wait for each item, and little beside the capacity of a mailbox.
 inline constexpr size_t kStreamItemsMax = 32;
 inline constexpr size_t kStreamBytesMax = size_t{256} << 10;
 // Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
@@ -177,8 +177,8 @@ inline constexpr int kDeadLetterLinesPerSecond = 10;
 inline constexpr int kLogLinesPerSiteMax = 100;
 // Places for which these lines are counted one by one; further ones are counted together. Programs have some dozens.
 inline constexpr size_t kLogSitesMax = 1000;
-// Classes with a mailbox whose handlers' times are kept one by one; those of further ones are kept together. Each takes
-// some 150 bytes, on up to eight workers.
+// Pairs of an actor class and a mailbox for which the times of handlers are kept apart; further pairs share one entry.
+// Each takes some 150 bytes, on up to eight workers.
 inline constexpr size_t kHandlerKindsMax = 300;
 // Messages one after another that carry one trace (trace.h). Services do not call each other so deep, and a trace that
 // goes on without end stops.

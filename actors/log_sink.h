@@ -97,7 +97,7 @@ struct LogCounts {
 
 namespace internal {
 
-// Who writes a line: what is not known is empty.
+// The actor on whose behalf a line is written. Fields that are not known are empty.
 struct LogOrigin {
   std::string node;
   std::string actor;  // its pid

@@ -1,8 +1,8 @@
 // MessageBytes: how many bytes a message holds, for mailboxes that are bounded in bytes.
 //
 // The size of a std::string, std::vector or absl::Cord is its sizeof plus the sizes of its elements. The size of a wire
-// message is that of its serialized form. For another type, a program may define MessageBytes, which argument-dependent
-// lookup finds:
+// message is the size of its serialized form. For other types, a program may define MessageBytes, which
+// argument-dependent lookup finds:
 //
 //   struct Order { int id; std::string text; std::vector<Item> items; };
 //   size_t MessageBytes(const Order& order) {

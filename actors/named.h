@@ -10,9 +10,9 @@
 // neither links nor monitors the owner, and messages to two successive owners have no
 // order among each other.
 //
-// The table is that of the system given to the constructor. Without one, it is that of
-// the actor whose turn runs on this thread, or on a plain thread that of the process's
-// only system. A copyable value; any thread.
+// Names are looked up in the system given to the constructor. Without one, they are looked
+// up in the system of the actor whose turn runs on this thread or, on a plain thread, in the
+// process's only system. A copyable value; any thread.
 #ifndef UNDERSTUDY_ACTORS_NAMED_H_
 #define UNDERSTUDY_ACTORS_NAMED_H_
 

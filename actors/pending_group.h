@@ -61,7 +61,7 @@ Pid CalleeOf(PendingId pending);
 // The index of the pending that was answered first; one whose entry is gone precedes all
 // others. Requires a pending for which IsAnswered is true.
 size_t FirstAnswered(absl::Span<const PendingId> pendings);
-// All indices: those of the answered pendings, in the order of answering, then the rest.
+// Returns all indices: first the answered pendings in the order of their answers, then the rest.
 std::vector<size_t> ByAnswer(absl::Span<const PendingId> pendings);
 // Cancels the asks and frees their entries.
 void GiveUp(absl::Span<const PendingId> pendings);

@@ -5,9 +5,9 @@
 // copyable values; they compare, hash and print (<house-1.7.42>: node, cell,
 // serial) and may be kept and used by any thread.
 //
-// In this process the cells and serials of pids count up. What is sent to other nodes
-// and what is printed is the address: cell and serial as permuted by the key of the
-// actor's node (address_key.h). So a pid prints the same on every node, and an address
+// In this process the cells and serials of pids count up. Other nodes and printed pids have
+// the actor's address instead: its cell and serial, permuted by the key of its node
+// (address_key.h). So a pid prints the same on every node, and an address
 // cannot be guessed.
 //
 // A process may hold several actor systems and know many peers, so a pid names its

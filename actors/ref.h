@@ -94,7 +94,7 @@ class Ref {
   friend std::ostream& operator<<(std::ostream& out, const Ref& ref) { return out << ref.pid_; }
 
  protected:
-  // For a ref class: what a channel to the mailbox with that wire name holds.
+  // For ref classes: the hash of a mailbox's wire name, by which a channel names the mailbox.
   template <internal::FixedString kWireName>
   static uint32_t MailboxHash() {
     return internal::WireHashOf<kWireName>();

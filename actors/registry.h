@@ -37,8 +37,8 @@ struct MailboxSignature {
   bool is_call = false;
   std::string request;  // full message name
   std::string reply;    // empty unless is_call
-  // Of an actor on another node, whose messages differ from those of the same names here: what one of the two nodes
-  // would misread; empty if nothing. Set by the transport.
+  // For an actor on another node whose message types have the same names as types here but differ from them: says what
+  // one of the two nodes would misread. Empty if nothing would be misread. Set by the transport.
   std::string misread;
   friend bool operator==(const MailboxSignature&, const MailboxSignature&) = default;
 };
@@ -89,10 +89,10 @@ struct NameKeep {
 // Returns OK, or InvalidArgument that says what is wrong with the name.
 absl::Status ValidateName(absl::string_view name);
 
-// Returns OK if `offered` has every mailbox of `used` with the same message types, of
-// which nothing is misread, or if `offered` is empty, which means unknown. Otherwise
-// returns FailedPrecondition that says of each mailbox of `used` that is missing or
-// differs what is wrong with it.
+// Returns OK if `offered` has every mailbox of `used`, with message types of the same names
+// and without anything that is misread, or if `offered` is empty, which means unknown.
+// Otherwise returns FailedPrecondition, which says for each mailbox of `used` that is
+// missing or differs what is wrong with it.
 absl::Status CheckMailboxes(const std::vector<MailboxSignature>& used, const std::vector<MailboxSignature>& offered);
 
 class Registry;

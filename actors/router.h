@@ -78,8 +78,8 @@ class Router {
   virtual void EndWait(const RoomWait& wait, absl::Status status) = 0;
 };
 
-// Takes what a transport delivers. Implemented by ActorSystem. Any thread; returns
-// without running user code.
+// Inbound: takes the messages and signals that a transport delivers. Implemented by
+// ActorSystem. Any thread; returns without running user code.
 class Inbound {
  public:
   virtual ~Inbound() = default;

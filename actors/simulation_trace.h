@@ -12,12 +12,12 @@
 //   1003000000 <shop.3.7> ends: normal
 //   1003000000 crash shop                   // of a SimulatedCluster: faults, frames and sessions
 //
-// A message is "handled" when its handler begins, and its handler "resumes" when what it awaited is there. The sender
-// of a message that a test sends is <no actor>. ForEachSeed (testing/seeds.h) records the seed that fails;
+// A message is "handled" when its handler begins, and its handler "resumes" when the awaited answer is there.
+// The sender of a message that a test sends is <no actor>. ForEachSeed (testing/seeds.h) records the seed that fails;
 // sequence_diagram.h draws the lines.
 //
-// One exists at a time. Keeps the last kLinesMax lines. Threads: the simulation's one thread. Lifetime: may
-// end before the systems do.
+// At most one SimulationTrace exists at a time. It keeps the last kLinesMax lines. Threads: the simulation's one
+// thread. Lifetime: it may end before the systems do.
 #ifndef UNDERSTUDY_ACTORS_SIMULATION_TRACE_H_
 #define UNDERSTUDY_ACTORS_SIMULATION_TRACE_H_
 

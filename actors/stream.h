@@ -12,9 +12,9 @@
 //
 // A stream is a call whose answer comes in items; its end is the answer to the call. Ask sends the call at once. The
 // items come in the order in which they were written, also in respect of the callee's other signals to this actor. They
-// wait here, in no mailbox, until Next takes them: at most limits::kStreamItemsMax items that the writer may write
-// ahead, and no more than limits::kStreamBytesMax bytes and one item. Next takes no message from a mailbox, and the
-// actor's behavior does not matter to it.
+// wait in the stream, in no mailbox, until Next takes them. The writer may be ahead by limits::kStreamItemsMax items,
+// and by limits::kStreamBytesMax bytes and one item. Next takes no message from a mailbox, and works in every behavior
+// of the actor.
 //
 // Ends: the callee finishes the stream (OK is the end without an error), or it fails as any call does: a refusal (as
 // Send), CalleeExited, Unanswered, NoConnection, or the callee's own status. Items that came before the end are given
@@ -69,7 +69,7 @@ class StreamBase {
 
  protected:
   explicit StreamBase(PendingId ask) : owner_(ask.asker), call_(StreamTable::Own(ask.id)) {}
-  // Of the upload in hand.
+  // The stream of items of the upload that `activation` handles.
   explicit StreamBase(Activation& activation);
   StreamBase(StreamBase&& other) noexcept : owner_(std::exchange(other.owner_, {})), call_(other.call_) { CheckMove(); }
   StreamBase& operator=(StreamBase&& other) noexcept {

@@ -1,6 +1,6 @@
 // StreamWriter<M>: writes the items of one stream. The handler of a mailbox that is declared as
-// Call<Request, Stream<M>> takes it second, as other calls' handlers take a Replier. The asker of an upload has one
-// too (upload.h says what is different there).
+// Call<Request, Stream<M>> takes it as its second argument, as handlers of other calls take a Replier. The asker of an
+// upload has a StreamWriter too; upload.h says how that one differs.
 //
 //   Task<> Watch(const WatchRequest& request, StreamWriter<Price> writer) {
 //     for (const Price& price : prices_) {
@@ -44,8 +44,8 @@
 namespace understudy {
 namespace internal {
 
-// Of a stream of answers, the Replier in it is open as long as the writer is, and its answer ends the stream. Of an
-// upload it has no call.
+// The writer of a stream of answers holds the open Replier of the call, whose answer ends the stream. The writer of an
+// upload holds no call.
 class StreamWriterBase : private ReplierBase {
  public:
   StreamWriterBase(StreamWriterBase&& other) noexcept
@@ -79,7 +79,7 @@ class StreamWriterBase : private ReplierBase {
 
  protected:
   explicit StreamWriterBase(Activation& activation);
-  // Of the upload whose call is `ask`.
+  // The writer of the upload whose call is `ask`.
   StreamWriterBase(PendingId ask, Pid reader);
   PendingId Write(Payload item, size_t bytes, absl::Duration timeout);
   // An empty payload if there is none.
@@ -105,13 +105,13 @@ class StreamWriter : public internal::StreamWriterBase {
  public:
   // Takes the right to answer from the call in hand; for the library.
   explicit StreamWriter(internal::Activation& activation) : StreamWriterBase(activation) {}
-  // Of an upload, which `reader` is asked to read; for the library (Channel::Open).
+  // The writer of an upload that `reader` is asked to read; for the library (Channel::Open).
   StreamWriter(internal::PendingId ask, Pid reader) : StreamWriterBase(ask, reader) {}
 
   // Writes `item`, at once or when there is credit for it. Awaiting the result gives OK when the item was sent, Expired
-  // if there was no credit within `timeout` or before the deadline of the call that is being handled, and otherwise why
-  // the reader reads no more. Need not be awaited, but one Write at a time may wait for credit (CHECKed). CHECKs
-  // is_open().
+  // if there was no credit within `timeout` or before the deadline of the call that is being handled, and otherwise the
+  // reason why the reader reads no more items. Need not be awaited, but one Write at a time may wait for credit
+  // (CHECKed). CHECKs is_open().
   [[nodiscard]] Pending<void> Write(M item, absl::Duration timeout) {
     const size_t bytes = internal::BytesOf(item);
     return Pending<void>(StreamWriterBase::Write(internal::Payload::ForMailbox<M>(std::move(item)), bytes, timeout));

@@ -104,7 +104,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   ~ThreadPool() override;
 
   Clock& clock() override { return Clock::Real(); }
-  // While the watchdog sleeps nobody keeps coarse_now_. relaxed: each value is the time of some moment.
+  // While the watchdog sleeps no thread updates coarse_now_. relaxed: each value is the time of some moment.
   MonotonicTime CoarseNow() override {
     if (watchdog_sleeps_.load(std::memory_order_relaxed)) return clock().Now();
     return MonotonicTime::FromNanos(coarse_now_.load(std::memory_order_relaxed));

@@ -43,12 +43,12 @@ struct TraceId {
   friend bool operator==(const TraceId&, const TraceId&) = default;
 };
 
-// A place in a trace: the span that causes what comes next.
+// A place in a trace: the span that is the parent of the next ones.
 struct TraceContext {
   TraceId trace;
   uint64_t span = 0;
   uint8_t hops = 0;  // messages on the way here
-  // Whether spans are made. False only for what a client says (FromTraceParent): actors carry sampled contexts.
+  // Whether spans are made. False only in a context from a client (FromTraceParent): actors carry sampled contexts.
   bool is_sampled = true;
 
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
@@ -88,7 +88,7 @@ struct Span {
   absl::string_view name;  // of kWork and kServe; lives as long as the process
 };
 
-// What became of the spans that a SpanSink took.
+// How many of the spans that a SpanSink took were exported, and how many were dropped.
 struct SpanCounts {
   int64_t exported = 0;      // a collector took them
   int64_t dropped_full = 0;  // too many waited
@@ -116,7 +116,7 @@ struct TracingOptions {
 
 namespace internal {
 
-// What a message of a trace carries.
+// The part of a message that belongs to a trace.
 struct TracePart {
   TraceContext context;
   MonotonicTime accepted;  // when it was sent, or came from another node

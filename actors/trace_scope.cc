@@ -30,7 +30,7 @@ TraceScope::TraceScope(ActorSystem& system, absl::string_view name, const TraceC
   if (tracing != nullptr && caller.is_sampled && tracing->AdmitsForeign()) Begin(*tracing, name, caller);
 }
 
-// `context` is that of the span's parent, whose id is 0 if the span is the first.
+// `context` is the context of the span's parent. Its span id is 0 if the new span is the trace's first.
 void TraceScope::Begin(internal::Tracing& tracing, absl::string_view name, const TraceContext& context) {
   tracing_ = &tracing;
   context_ = context;

@@ -1,12 +1,12 @@
-// TraceScope: a trace (trace.h) of what a plain thread sends and asks.
+// TraceScope: begins a trace (trace.h) on a plain thread.
 //
 //   TraceScope trace(system, "checkout");
 //   absl::StatusOr<Receipt> receipt = system.Ask(desk[&Desk::buy], basket, absl::Seconds(5));
 //
-// While the object lives, what this thread sends to actors, and asks of them with or without a callback, belongs to the
-// trace, if head sampling says so. The span ends with the object. Scopes nest: the inner one continues the trace of the
-// outer one. Threads: the one that made the object destroys it. CHECKs in an actor's turn, where Context::StartTrace
-// does this. Lifetime: the system outlives the object.
+// While the object lives, the messages that this thread sends to actors, and its asks with or without a callback,
+// belong to the trace, if head sampling says so. The span ends with the object. Scopes nest: the inner one continues
+// the trace of the outer one. Threads: the one that made the object destroys it. CHECKs in an actor's turn, where
+// Context::StartTrace does this. Lifetime: the system outlives the object.
 #ifndef UNDERSTUDY_ACTORS_TRACE_SCOPE_H_
 #define UNDERSTUDY_ACTORS_TRACE_SCOPE_H_
 
@@ -24,15 +24,15 @@ class TraceScope {
  public:
   // `name` is the name of the span, and lives as long as the process.
   TraceScope(ActorSystem& system, absl::string_view name);
-  // Continues the trace of a caller outside, such as that of a `traceparent`, if it is sampled and within
-  // TracingOptions::foreign_per_second. The trace of an outer scope is not continued.
+  // Continues the trace of a caller outside the system, such as the context of a `traceparent`, if it is sampled and
+  // within TracingOptions::foreign_per_second. The trace of an outer scope is not continued.
   TraceScope(ActorSystem& system, absl::string_view name, const TraceContext& caller);
   ~TraceScope();
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
   bool is_sampled() const { return tracing_ != nullptr; }
-  // Requires is_sampled(): what a call to another service carries.
+  // The context to send with a call to another service. Requires is_sampled().
   const TraceContext& context() const { return context_; }
 
  private:

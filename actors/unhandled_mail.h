@@ -67,7 +67,7 @@ class UnhandledMail {
   bool empty() const { return size() == 0; }
   // The number of messages.
   size_t size() const;
-  // Takes the messages of `newer`, and puts them behind those of this object.
+  // Moves the messages of `newer` to the end of this object's.
   void Append(UnhandledMail newer);
 
   // For ActorCore.

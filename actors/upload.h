@@ -1,5 +1,5 @@
-// Upload<M, Answer>: what the asker of a call has whose request comes in items, in a mailbox that is declared as
-// Call<Stream<M>, Reply>: the writer of the items, and the answer.
+// Upload<M, Answer>: the asker's side of a call whose request comes in items, to a mailbox that is declared as
+// Call<Stream<M>, Reply>. It has the writer of the items, and the answer.
 //
 //   Mailbox<"Load", Call<Stream<Row>, Receipt>> load{this};                  // the callee's
 //
@@ -18,10 +18,10 @@
 //   rows.Finish(absl::OkStatus());
 //   absl::StatusOr<Receipt> got = co_await receipt;
 //
-// An upload is an ask whose request is what the asker writes after it. Open sends the call at once, and the call waits
-// in its mailbox without items. When a handler takes the call, it gets the Stream and the asker gets its first credit;
-// so the first Write waits for the handler, and a mailbox never holds items. The order, credit and bounds of the items
-// are those of a stream in the other direction (stream.h, stream_writer.h).
+// The request of an upload consists of the items that the asker writes after the call. Open sends the call at once, and
+// the call waits in its mailbox without items. When a handler takes the call, it gets the Stream and the asker gets its
+// first credit; so the first Write waits for the handler, and a mailbox never holds items. Order, credit and bounds of
+// the items are as in a stream in the other direction (stream.h, stream_writer.h).
 //
 // A call may have both: Call<Stream<Question>, Stream<Answer>> has a handler that takes a Stream<Question> and a
 // StreamWriter<Answer>, and Open() gives a StreamWriter<Question> and a Stream<Answer>.

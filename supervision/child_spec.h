@@ -235,8 +235,8 @@ absl::string_view ChildKindName(ChildKind kind);
 // Describes one child, as in the lines of DescribeTree: "lot-1: transient worker, killed".
 std::string DescribeChild(const ChildSpec& child);
 
-// The tree, one line for each actor, children indented; what is the default is
-// left out:
+// Returns the tree as text, one line for each actor, children indented, without
+// the options that have their defaults:
 //
 //   one_for_one, at most 3 restarts in 10s
 //     ledger: permanent process ledger_node, stopped within 5s

@@ -6,9 +6,9 @@
 //       Pool<Worker(JobConfig)> .Child("first jobs", Of<InitialChildren<Jobs>>("jobs", ListJobs))        //
 //       StatusOr<vector<Keyed<JobConfig>>>
 //
-// It has started when all children have, so what comes after it under rest_for_one finds them; then it declines to run.
-// If the list or a child fails, so does its start, with that reason. A child that the pool has already counts as
-// started.
+// The actor has started when all children have, so the siblings after it under rest_for_one find them; then it declines
+// to run. If the list or a child fails, the actor's start fails with the same reason. A child that the pool already has
+// counts as started.
 //
 // Threads: `list` is called in the turns of this actor, at each start.
 #ifndef UNDERSTUDY_SUPERVISION_INITIAL_CHILDREN_H_

@@ -70,7 +70,7 @@
 
 namespace understudy {
 
-// What a pool and its children are like; see ChildSpec, SupervisorSpec, PoolSpec.
+// The options of a pool and of each of its children; see ChildSpec, SupervisorSpec, PoolSpec.
 struct PoolOptions {
   std::string id = "child";  // ids that are made up are this, '#' and a number
   RestartType restart = RestartType::kTemporary;

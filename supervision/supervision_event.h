@@ -47,7 +47,7 @@ struct SupervisionEvent {
   int restarts = 0;  // how often the child was restarted until now
   absl::Duration wait;
   MonotonicTime time;
-  // The child's spec: how it is restarted and stopped, and what makes it; null
+  // The child's spec: how it is made, restarted and stopped; null
   // for kShutdown. If the child crashed, reason.crash() says what it was doing.
   std::shared_ptr<const ChildSpec> spec;
 

@@ -41,7 +41,7 @@ SupervisionWatch::~SupervisionWatch() {
 
 bool SupervisionWatch::IsWatched(uint16_t node) {
   Watches& watches = AllWatches();
-  // relaxed: whoever makes a watch and then a supervisor orders the two; other readers may see an old count.
+  // relaxed: a thread that makes a watch and then a supervisor orders the two; other readers may see an old count.
   if (watches.count.load(std::memory_order_relaxed) == 0) return false;
   absl::ReaderMutexLock lock(&watches.mu);
   return std::any_of(watches.all.begin(), watches.all.end(),

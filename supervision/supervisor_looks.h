@@ -6,8 +6,8 @@
 //     for (const SupervisorLook& supervisor : page.supervisors) …
 //   } while (page.next.supervisor != 0);
 //
-// A look reads what the supervisors have noted. It sends no message, runs no turn and waits for no handler, so it takes
-// as long when all workers are stuck. A supervisor that changes a child meanwhile waits while at most
+// A look reads the state that the supervisors keep for it. It sends no message, runs no turn and waits for no handler,
+// so stuck workers do not delay it. A supervisor that changes a child meanwhile waits while at most
 // limits::kChildrenPerLookMax children are copied. Each supervisor is read at a moment of its own, perhaps in the
 // middle of its turn, so a page is not a picture of one moment.
 //

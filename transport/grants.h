@@ -48,7 +48,7 @@ enum class Operation {
 // "publish", "exit", …
 absl::string_view OperationName(Operation operation);
 
-// What an operator may do through the node's operator's service (ops/ops.h).
+// An action that an operator may be granted through the node's operator's service (ops/ops.h).
 enum class OpsAction {
   kStop,           // requests an actor to stop
   kKill,           // kills an actor
@@ -64,7 +64,7 @@ enum class OpsAction {
 // "stop", "kill", …
 absl::string_view OpsActionName(OpsAction action);
 
-// What one peer is granted in addition to the defaults.
+// The grants of one peer, in addition to the defaults.
 struct GrantEntry {
   // The name of a node; for `ops`, the DNS name of an operator's certificate.
   std::string node;
@@ -73,7 +73,7 @@ struct GrantEntry {
   std::vector<std::string> publish;
   // Without kPublish, which Make refuses here: `publish` says which names.
   std::set<Operation> operations;
-  // What the holder of a certificate with this name may do through the operator's service over TCP.
+  // The actions that the holder of a certificate with this name may take through the operator's service over TCP.
   std::set<OpsAction> ops;
 };
 
@@ -86,8 +86,8 @@ struct GrantTable {
   // If true, every peer without a certificate is granted everything. A node that listens
   // on loopback TCP then trusts every process of the machine.
   bool insecure_loopback_grants = false;
-  // What everybody may do through an operator's service that listens on loopback TCP without TLS: every process of the
-  // machine then may.
+  // The actions that every process of the machine may take through an operator's service that listens on loopback TCP
+  // without TLS.
   std::set<OpsAction> insecure_loopback_ops;
 };
 
@@ -110,8 +110,8 @@ class Grants {
   bool Allows(const StreamIdentity& identity, absl::string_view node, Operation operation,
               absl::string_view name = "") const;
 
-  // What a client of the operator's service over TCP may do that has proved `identity`: all that the entries of the
-  // names of its certificate have, or GrantTable::insecure_loopback_ops if it has proved nothing.
+  // The actions that a client of the operator's service over TCP may take if it has proved `identity`: the actions of
+  // all entries for the names of its certificate, or GrantTable::insecure_loopback_ops if it has proved nothing.
   std::set<OpsAction> OpsOf(const StreamIdentity& identity) const;
 
  private:

@@ -67,15 +67,15 @@ struct NodeOptions {
   // children too. If empty, the children listen on Unix sockets in a folder that only
   // this user can open.
   std::string children_listen;
-  // What individual peers may do on this node beyond the defaults (grants.h): exit,
-  // kill, stop and link actors, start actors through this node's child host
-  // (child_host.h), and publish names.
+  // Grants of individual peers on this node, beyond the defaults (grants.h): to exit,
+  // kill, stop and link actors, to start actors through this node's child host
+  // (child_host.h), and to publish names.
   std::vector<GrantEntry> grants;
   // If true, every peer without a certificate may do all of that. On loopback without
   // TLS a peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
-  // What every process of the machine may do through an Ops of this node that listens on
-  // loopback TCP without TLS (ops/ops.h); nothing by default.
+  // The actions that every process of the machine may take through an Ops of this node that
+  // listens on loopback TCP without TLS (ops/ops.h); none by default.
   std::set<OpsAction> insecure_loopback_ops;
   SessionTimes times;  // Start returns InvalidArgument if Validate() does
   // The time that the actors have to stop when the node is destroyed or
@@ -151,7 +151,7 @@ class Node {
   // grants then remain in force.
   [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);
 
-  // What the present grants let a client of the operator's service do over TCP (Grants::OpsOf).
+  // The actions that a client of the operator's service over TCP may take by the present grants (Grants::OpsOf).
   std::set<OpsAction> OpsGrants(const StreamIdentity& identity) const;
 
   // Says that this node has started: state() is kReady, and a parent hears it, so that its

@@ -40,7 +40,7 @@ class NodeGrants {
   absl::Status SetEntries(std::vector<GrantEntry> entries, Install install);
   void AddSibling(absl::string_view node, Install install);
   void RemoveSibling(absl::string_view node, Install install);
-  // What Grants::OpsOf of the present grants says.
+  // Returns Grants::OpsOf of the present grants.
   std::set<OpsAction> OpsOf(const StreamIdentity& identity) const;
 
  private:

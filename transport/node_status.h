@@ -1,5 +1,5 @@
-// What a program sees of its node: PeerEvent (NodeOptions::on_peer), and snapshots of the
-// peers' state and of the node's counters (Node::Peers, Node::counters). Plain values; any thread.
+// PeerEvent, PeerStatus and NodeCounters: the events of a node's peers (NodeOptions::on_peer), and snapshots
+// of the peers' state and of the node's counters (Node::Peers, Node::counters). Plain values; any thread.
 //
 //   for (const PeerStatus& peer : node->Peers()) std::cout << peer.ToString() << '\n';
 #ifndef UNDERSTUDY_TRANSPORT_NODE_STATUS_H_

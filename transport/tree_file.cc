@@ -178,10 +178,9 @@ class Reader {
 };
 
 void Reader::Time(const std::string& text, absl::string_view field, absl::Duration& out) {
-  if (!absl::ParseDuration(text, &out)) {
-    out = in_place_;
-    Add(field, absl::StrCat("'", text, "' is not a time; write it as 1h30m, 10s, 250ms or inf"));
-  }
+  const absl::optional<absl::Duration> time = tree_words::TimeOf(text);
+  out = time.value_or(in_place_);
+  if (!time.has_value()) Add(field, absl::StrCat("'", text, "' is not a time; write it as 1h30m, 10s, 250ms or inf"));
 }
 
 SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {

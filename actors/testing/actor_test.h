@@ -7,7 +7,7 @@
 //     EXPECT_EQ(Ask(counter[&Counter::total], TotalRequest())->value, 1);
 //   }
 //
-// TearDown expects that the ledger of each mailbox balances, and that of the system. Then
+// TearDown expects that the ledgers of each mailbox and of the system balance. Then
 // it shuts the system down, which lets time pass, and expects that no actor had to be
 // killed and no message waits. A test with systems of its own calls ExpectNothingLost for
 // each.
@@ -41,7 +41,7 @@ void ExpectNothingLost(TestSystem& system);
 
 class ActorTest : public ::testing::Test {
  protected:
-  // The system's seed is that of the environment variable UNDERSTUDY_SEED, else 1.
+  // The system's seed is the value of the environment variable UNDERSTUDY_SEED, or 1 if it is not set.
   ActorTest();
   void TearDown() override { ExpectNothingLost(system_); }
 

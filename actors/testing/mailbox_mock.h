@@ -47,7 +47,7 @@ namespace understudy {
 
 namespace internal {
 
-// What a mock answers: the reply of a call, or all items of a stream.
+// The type of a mock's answer: the reply of a call, or all items of a stream.
 template <class M>
 struct MockReply {
   using type = std::conditional_t<MessageTraits<M>::kIsCall, typename MessageTraits<M>::Reply, int>;
@@ -62,7 +62,7 @@ struct MockReply<Call<Stream<I>, Stream<R>>> {
   using type = std::vector<R>;
 };
 
-// What a mock looks at: the message, the request of a call, or all items of an upload.
+// The type that a mock's expectations see: the message, the request of a call, or all items of an upload.
 template <class M>
 struct MockRequest {
   using type = typename MessageTraits<M>::Request;

@@ -10,9 +10,9 @@
 //   Probe<Call<Query, Rows>> database(system);
 //   database.Receive()->replier.Reply(Rows());
 //
-// A probe keeps the messages in the order of arrival; mailbox_probe.h has what a test does with it. Its functions run
-// the system until idle, but never let time pass. Threads: the test's thread. Lifetime: destroy the probe before the
-// system, with which its actor ends.
+// A probe keeps the messages in the order of arrival; mailbox_probe.h has the functions that take them. These functions
+// run the system until idle, but never let time pass. Threads: the test's thread. Lifetime: destroy the probe before
+// the system, with which its actor ends.
 #ifndef UNDERSTUDY_ACTORS_TESTING_PROBE_H_
 #define UNDERSTUDY_ACTORS_TESTING_PROBE_H_
 

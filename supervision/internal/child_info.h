@@ -1,5 +1,5 @@
-// ChildInfo and ChildCounts: a supervisor's answers to queries about its children. ChildLook: what a look from outside
-// tells of a child (supervisor_looks.h).
+// ChildInfo and ChildCounts: a supervisor's answers to queries about its children. ChildLook: the state of a child as
+// another thread reads it without asking the supervisor (supervisor_looks.h).
 //
 // Threads: values.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_

@@ -1,4 +1,4 @@
-// ChildTable: the children of one supervisor, in start order, and which of them is in which state.
+// ChildTable: the children of one supervisor in start order, with the state of each.
 //
 // A *life* is one run of a child. A child has at most one life at a time. Each life has a number that is never used
 // again, so the number of an ended life finds no child.
@@ -6,7 +6,7 @@
 // Invariants:
 // - a child is found by its key and by its id; by its life from BeginLife to EndLife; by its pid from SetPid until the
 //   next SetPid or Remove, so also while it is down
-// - the counts are those of the children's present states
+// - the count of a state is the number of children that are in that state now
 //
 // No clock and no decisions. Owner only, except for Look. References to a Child are valid until Remove. Each lookup
 // takes at most logarithmic time.
@@ -129,7 +129,7 @@ class ChildTable {
   // True if a child before `key` is down and waits: when its wait is over, its group, which includes `key`, is started.
   bool IsAnyBeforeWaiting(Key key) const;
 
-  // A key greater than those of all children.
+  // A key that is greater than the key of every child.
   Key end_key() const { return last_key_ + 1; }
   size_t size() const { return children_.size(); }
   int CountIn(State state) const { return in_state_[static_cast<size_t>(state)]; }

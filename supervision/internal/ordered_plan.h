@@ -39,8 +39,8 @@ class OrderedPlan {
     return plan;
   }
 
-  // From now on the plan stops the children from `first` on, then starts them, whatever it did before. `end` is greater
-  // than all keys.
+  // Whatever the plan did before, it now stops the children from `first` on, and then starts them. `end` must be
+  // greater than the key of every child.
   void TurnBack(Key first, Key end) {
     is_stopping_ = true;
     first_ = first;

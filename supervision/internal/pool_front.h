@@ -1,5 +1,5 @@
-// PoolFront: what the front of a pool of several shards does with requests. It passes each to the shard of the child's
-// id, or to all shards, and answers as one supervisor.
+// PoolFront: the front of a pool of several shards, as one supervisor to its callers. It forwards each request to the
+// shard of the child's id, or to all shards, and joins their answers.
 //
 // Owner's turn only; the tasks are handlers of the front.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_POOL_FRONT_H_
@@ -36,7 +36,7 @@ class PoolFront {
   Task<absl::StatusOr<ChildCounts>> Tally(CountChildren query);
   Task<absl::StatusOr<ChildSpec>> GetSpec(GetChildSpec query);
   Task<absl::StatusOr<ChildDone>> Terminate(TerminateChild request);
-  // Subscribes to the shards' events if `here`, the subscription to those of the front, succeeded.
+  // Subscribes to the shards' events if `here`, the result of the subscription to the front's own events, is OK.
   Task<absl::StatusOr<Subscribed>> SubscribeToAll(Subscribe request, absl::Status here);
 
  private:

@@ -26,7 +26,7 @@ class RemoteChildren {
  public:
   using LifeId = RestartPlan::LifeId;
 
-  // Makes the RemoteLife for the next life of the child `id`. Its `left` is that of the child's last life.
+  // Makes the RemoteLife for the next life of the child `id`, with the `left` of the child's last life.
   std::shared_ptr<RemoteLife> NewLife(const std::string& id) {
     auto life = std::make_shared<RemoteLife>();
     if (auto left = left_.extract(id); !left.empty()) life->left = std::move(left.mapped());
@@ -57,7 +57,7 @@ class RemoteChildren {
     const auto found = lives_.find(life);
     return found == lives_.end() ? Pid() : found->second.shared->child;
   }
-  // 0 if the pid is not that of a proxy.
+  // Returns 0 if `proxy` is not the pid of a proxy.
   LifeId LifeOf(Pid proxy) const {
     const auto found = proxies_.find(proxy);
     return found == proxies_.end() ? 0 : found->second;

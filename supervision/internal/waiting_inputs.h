@@ -70,7 +70,7 @@ class WaitingInputs {
     queue_.insert(queue_.begin(), std::make_move_iterator(found.mapped().begin()),
                   std::make_move_iterator(found.mapped().end()));
   }
-  // Removes and returns all inputs: first those of the queue, then the deferred ones in the order of their children.
+  // Removes and returns all inputs: first the queued ones, then the deferred ones in the order of their children.
   std::vector<WaitingInput> TakeAll() {
     std::vector<WaitingInput> all(std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
     for (auto& [child, inputs] : deferred_) {

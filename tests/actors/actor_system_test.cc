@@ -105,7 +105,7 @@ TEST_F(ActorSystemTest, ShutdownKillsWhatDoesNotEndInTime) {
   EXPECT_EQ(system.Now() - before, absl::Seconds(9));
 }
 
-TEST_F(ActorSystemTest, WhoOutlivesItsParentIsNobodysToEndAndIsKilled) {
+TEST_F(ActorSystemTest, ShutdownKillsAnActorThatOutlivedItsParent) {
   for (const bool is_linked : {true, false}) {
     TestSystem system;
     Ref<Script> child;
@@ -124,7 +124,7 @@ TEST_F(ActorSystemTest, WhoOutlivesItsParentIsNobodysToEndAndIsKilled) {
   }
 }
 
-TEST_F(ActorSystemTest, WhatAnEndingActorSpawnsDuringShutdownEndsAtOnce) {
+TEST_F(ActorSystemTest, AnActorThatAnEndingOneSpawnsDuringShutdownEndsAtOnce) {
   TestSystem system;
   system.Spawn<Script>(nullptr, [](Script& self, const ExitReason&) {
     for (const SpawnLink link : {SpawnLink::kUnlinked, SpawnLink::kLinked}) {
@@ -159,7 +159,7 @@ TEST_F(ActorSystemTest, AnActorThatStopsSlowlyMaySpawnLinkedChildrenMeanwhileAnd
   EXPECT_THAT(notes, ElementsAre("linked"));
 }
 
-TEST_F(ActorSystemTest, WhatIsSpawnedAfterShutdownEndsAtOnce) {
+TEST_F(ActorSystemTest, AnActorSpawnedAfterShutdownEndsAtOnce) {
   TestSystem system;
   EXPECT_TRUE(system.Shutdown(absl::Seconds(1)));
   Ref<Script> late = system.Spawn<Script>();

@@ -83,7 +83,7 @@ class AgesTest : public ::testing::Test {
                        .closed_mail_limit = absl::InfiniteDuration()}};
 };
 
-TEST_F(AgesTest, WhatDoesNotWakeItsActorIsAsOldAsItIs) {
+TEST_F(AgesTest, AMessageThatDoesNotWakeItsActorAgesFromItsSend) {
   const Ref<Shop> shop = system_.Spawn<Shop>();
   executor_.RunUntilIdle();
   EXPECT_EQ(Look(shop.pid()).oldest_age, absl::ZeroDuration());
@@ -137,7 +137,7 @@ TEST_F(AgesTest, TheOldestComesFirst) {
   EXPECT_EQ(TopActors(system_, 1).front().pid, pids.back()) << "it has the most";
 }
 
-TEST_F(AgesTest, WhatCameBeforeTheStartIsAsOldAsTheActor) {
+TEST_F(AgesTest, AMessageSentBeforeTheStartAgesFromTheSpawn) {
   executor_.Advance(absl::Hours(1));
   const Ref<Shop> shop = system_.Spawn<Shop>();
   shop[&Shop::late].Tell(1);  // before it has started
@@ -164,7 +164,7 @@ class Blocker final : public Actor {
   Behavior blocking_{"blocking", On(block, &Blocker::Block), On(wait, [](int) {})};
 };
 
-TEST(AgesOfThreadsTest, WhatComesDuringAHandlerIsAsOldAsTheHandlersRun) {
+TEST(AgesOfThreadsTest, AMessageSentDuringAHandlerAgesFromTheHandlersBegin) {
   absl::Notification begun;
   absl::Notification go_on;
   ActorSystem system({.threads = {.threads = 1}, .log = &LogSink::Null()});

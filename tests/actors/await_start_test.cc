@@ -110,7 +110,7 @@ TEST_F(AwaitStartTest, TellsWhyTheStartOfAChildFailedToo) {
   EXPECT_TRUE(IsCalleeExited(system().AwaitStart(root.pid(), absl::Seconds(3))));
 }
 
-TEST_F(AwaitStartTest, OneThatDeclinesOrHasEndedIsNoProcess) {
+TEST_F(AwaitStartTest, AnActorThatDeclinesOrHasEndedIsNoProcess) {
   const Ref<Starter> declines = system().Spawn<Starter>(How::kDeclines);
   EXPECT_TRUE(IsNoProcess(system().AwaitStart(declines.pid(), absl::Seconds(3))));
   const Ref<Starter> ended = system().Spawn<Starter>(How::kAtOnce);

@@ -53,7 +53,7 @@ class Turnstile final : public Actor {
                    Refuse(inspect, absl::FailedPreconditionError("broken"))};
 };
 
-TEST_F(BehaviorTest, WhatTheBehaviourDoesNotNameWaitsInOrder) {
+TEST_F(BehaviorTest, MessagesOfMailboxesThatTheBehaviorDoesNotNameWaitInOrder) {
   // semantics 2.3
   Probe<std::string> out(system());
   Ref<Turnstile> turnstile = system().Spawn<Turnstile>(out.channel());

@@ -14,7 +14,7 @@ namespace understudy::internal {
 namespace {
 
 // Fewer than a thread gives back before it ends.
-TEST(BlockPoolTest, WhatAThreadHasFreedIsOthersWhenItEnds) {
+TEST(BlockPoolTest, BlocksThatAThreadFreedServeOthersAfterItsEnd) {
   if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
   constexpr size_t kUnits = kPooledUnits;
   constexpr int kEach = 60;

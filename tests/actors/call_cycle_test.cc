@@ -215,7 +215,7 @@ TEST_F(CallCycleTest, AllWaitsForEachAndTheOthersDoNot) {
   EXPECT_THAT(cycles_, SizeIs(2)) << "by b, and by c";
 }
 
-TEST_F(CallCycleTest, WhoHasTheReplierIsWaitedFor) {
+TEST_F(CallCycleTest, TheHolderOfTheReplierIsWaitedFor) {
   // semantics 4.2: a asks b; b hands that call on to c, and asks a.
   const auto hand_on = [this](KeepStep then) -> KeepStep {
     return [=, this](Player&, Replier<int> replier) -> Task<> {
@@ -280,7 +280,7 @@ TEST_F(CallCycleTest, AForwardedCallWaitsForItsActorAgain) {
   EXPECT_EQ(cycles_[0].waits[0].holder, a_.pid());
 }
 
-TEST_F(CallCycleTest, WhoHasAnsweredIsNotWaitedFor) {
+TEST_F(CallCycleTest, AnActorThatHasAnsweredIsNotWaitedFor) {
   ForEachSeed(50, [](uint64_t seed) {
     TestSystem system(seed);
     Ref<Player> a = system.Spawn<Player>();

@@ -35,7 +35,7 @@ TEST_F(CpuQuotaTest, ThereIsNoneWithoutGroupsOrBounds) {
   EXPECT_EQ(Quota(), absl::nullopt);
 }
 
-TEST_F(CpuQuotaTest, ThatOfVersionTwoIsRoundedUp) {
+TEST_F(CpuQuotaTest, AQuotaOfVersionTwoIsRoundedUp) {
   Write("/membership", "0::/pod/box\n");
   Write("/pod/box/cpu.max", "150000 100000\n");
   EXPECT_EQ(Quota(), 2);
@@ -56,7 +56,7 @@ TEST_F(CpuQuotaTest, InAContainerThePathMayBeTheHosts) {
   EXPECT_EQ(Quota(), 2);
 }
 
-TEST_F(CpuQuotaTest, ThatOfVersionOneCountsToo) {
+TEST_F(CpuQuotaTest, AQuotaOfVersionOneIsReadToo) {
   Write("/membership", "3:memory:/pod\n2:cpu,cpuacct:/pod\n");
   Write("/cpu/pod/cpu.cfs_quota_us", "250000\n");
   Write("/cpu/pod/cpu.cfs_period_us", "100000\n");

@@ -300,7 +300,7 @@ TEST_F(ClassifierTest, ACallExpiresWhoseTimeIsOverWhileItIsSorted) {
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
-TEST_F(ClassifierTest, WhatItDoesNotForwardHasItsOwnFate) {
+TEST_F(ClassifierTest, AMessageThatItDoesNotForwardHasItsOwnDisposition) {
   Send("r");
   out_.ExpectNothing();
   EXPECT_EQ(Ledger().of(Disposition::kForwarded), 0);

@@ -240,7 +240,7 @@ class TooEarly final : public Actor {
   Mailbox<"second", int> second{this};
 };
 
-TEST(ClauseDeathTest, WhatMakesNoBehaviourSaysWhy) {
+TEST(ClauseDeathTest, ABehaviorThatCannotBeMadeDiesAndSaysWhy) {
   const auto start = []<class A>(A* /*actor*/) {
     TestSystem system;
     system.Spawn<A>();

@@ -116,7 +116,7 @@ TEST_F(DeadLettersTest, AListenerMayTellTheDeadAndNobodyHearsOfThat) {
   EXPECT_TRUE(system().UnsubscribeDeadLetters(id));
 }
 
-TEST_F(DeadLettersTest, WhatWaitsForAnActorThatEndsIsADeadLetterWithItsReason) {
+TEST_F(DeadLettersTest, TheMailOfAnActorThatEndsBecomesDeadLettersWithItsReason) {
   Ref<Nothing> nothing = system().Spawn<Nothing>();
   nothing[&Nothing::number].Tell(5);
   system().Exit(nothing.pid(), ExitReason::Failed(absl::DataLossError("disk")));

@@ -65,7 +65,7 @@ TEST_F(EarlyMailTest, HasABound) {
   EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 0);
 }
 
-TEST_F(EarlyMailTest, WhatNoMailboxTakesIsADeadLetter) {
+TEST_F(EarlyMailTest, AMessageThatNoMailboxTakesIsADeadLetter) {
   Probe<std::string> out(system());
   Ref<Reader> reader = system().Spawn<Reader>(out.channel());
   const Pid pid = reader.pid();
@@ -120,7 +120,7 @@ class Store final : public Actor {
   Behavior storing_{"storing", On(store, [this](const Load& load) { out_.Tell(load.bytes); })};
 };
 
-TEST_F(EarlyMailTest, WhatFitsOnlyAnEmptyMailboxIsADeadLetterBehindOthersAndDropsNone) {
+TEST_F(EarlyMailTest, AMessageThatFitsOnlyAnEmptyMailboxIsADeadLetterBehindOthersAndDropsNone) {
   for (const Overflow overflow : {Overflow::kRefuse, Overflow::kDropOldest}) {
     Probe<size_t> out(system());
     Ref<Store> store = system().Spawn<Store>(out.channel(), overflow);

@@ -129,7 +129,7 @@ TEST(EventSourceTest, APollingWorkerIsWokenForWhatAPlainThreadSchedules) {
   }
 }
 
-TEST(EventSourceTest, WhatOneEventMakesRunnableIsRunByAllWorkers) {
+TEST(EventSourceTest, ActorsThatOneEventMakesRunnableRunOnAllWorkers) {
   Events& events = Events::Get();
   ThreadPool pool({.threads = 2});
   for (int i = 0; i < 100; ++i) {

@@ -118,7 +118,7 @@ TEST_F(FindBinaryTest, APathFromTheRootOrFromHereIsTakenAsItIs) {
   EXPECT_EQ(Find("../node"), "../node");
 }
 
-TEST_F(FindBinaryTest, WhatIsNowhereIsToldWithEveryPlace) {
+TEST_F(FindBinaryTest, ABinaryThatIsNotFoundIsReportedWithEveryPlaceSearched) {
   EXPECT_EQ(
       Find("ledger/node", {{"RUNFILES_DIR", folder_ + "/told"}}),
       absl::StrCat("NOT_FOUND: cannot start 'ledger/node': it is not beside this program, in ", folder_,

@@ -165,7 +165,7 @@ TEST_F(LedgerTest, EndedActorsAreTogetherByMailboxAndLivingOnesApart) {
 }
 
 // An actor's mail before there are mailboxes, and what comes too late for them.
-TEST_F(LedgerTest, WhatIsInNoMailboxIsCountedApart) {
+TEST_F(LedgerTest, MessagesInNoMailboxAreCountedApart) {
   const Ref<Disposing> fated = system().Spawn<Disposing>();
   fated[&Disposing::plain].Tell(0);
   EXPECT_EQ(Of(fated.pid(), ""), Are({.accepted = 1, .waiting = 1}));

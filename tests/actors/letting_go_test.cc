@@ -66,7 +66,7 @@ class LettingGoTest : public ActorTest {
   std::vector<std::string> notes_;
 };
 
-TEST_F(LettingGoTest, WhatItsHandlersAskForIsCancelled) {
+TEST_F(LettingGoTest, RequestsOfDestroyedHandlersAreCancelled) {
   Probe<std::string> other(system());
   std::vector<absl::Status> refused;
   Pid spawned = other.pid();
@@ -94,7 +94,7 @@ TEST_F(LettingGoTest, WhatItsHandlersAskForIsCancelled) {
   EXPECT_EQ(system().WhereIs("late"), absl::nullopt);
 }
 
-TEST_F(LettingGoTest, WhatIsCancelledMayBeCancelledAgain) {
+TEST_F(LettingGoTest, ACancelledAskMayBeCancelledAgain) {
   absl::optional<Pending<int>> late;
   Ref<Script> script = Suspended(
       [&](Script&) {

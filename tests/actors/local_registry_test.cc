@@ -365,7 +365,7 @@ TEST(CheckMailboxesTest, ComparesWhatIsUsedMailboxByMailbox) {
   EXPECT_TRUE(CheckMailboxes({add}, {misread, add}).ok()) << "a mailbox that is not used may differ";
 }
 
-TEST_F(LocalRegistryTest, WhatIsNoNameIsToldWithTheReason) {
+TEST_F(LocalRegistryTest, AnInvalidNameIsRefusedWithTheReason) {
   const auto says = [](absl::string_view name) { return std::string(ValidateName(name).message()); };
   EXPECT_EQ(says(""), "a name is empty; it has 1 byte or more");
   EXPECT_EQ(says("a\nb"), "the name 'a\\nb' has a control character; take printable ones");

@@ -49,14 +49,14 @@ class MailboxOptionsTest : public ActorTest {
   Ref<Script> parent_ = system().Spawn<Script>();
 };
 
-TEST_F(MailboxOptionsTest, ThoseThatAreInRangeStart) {
+TEST_F(MailboxOptionsTest, OptionsInRangeAreAccepted) {
   EXPECT_EQ(StartOf({}), absl::OkStatus());
   EXPECT_EQ(StartOf({.capacity_messages = 1, .capacity_bytes = 1, .time_to_live = absl::Nanoseconds(1)}),
             absl::OkStatus());
   EXPECT_EQ(StartOf({.capacity_messages = int64_t{1} << 29}), absl::OkStatus());
 }
 
-TEST_F(MailboxOptionsTest, OneThatIsOutOfRangeFailsTheStartAndNamesClassMailboxValueAndRange) {
+TEST_F(MailboxOptionsTest, AnOptionOutOfRangeFailsTheStartAndNamesClassMailboxValueAndRange) {
   const auto invalid = [](const char* what) {
     return absl::InvalidArgumentError(std::string("understudy::Box: mailbox in: ") + what);
   };

@@ -44,7 +44,7 @@ class Joining final : public Actor {
 
 class MailboxSetsTest : public ActorTest {};
 
-TEST_F(MailboxSetsTest, OneTooManyFailsItsActorAndSaysSo) {
+TEST_F(MailboxSetsTest, ASetBeyondTheLimitFailsItsActorAndSaysSo) {
   const Ref<Script> parent = system().Spawn<Script>();
   system().RunUntilIdle();
   uint32_t order = 0;

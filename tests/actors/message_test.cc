@@ -92,7 +92,7 @@ TEST(PayloadTest, ATypedValueIsNotParsedAsAnother) {
   EXPECT_EQ(payload.As<int>(), 5);
 }
 
-TEST(PayloadDeathTest, AsAnotherTypeIsACheck) {
+TEST(PayloadDeathTest, ReadingItAsAnotherTypeDies) {
   internal::Payload payload = internal::Payload::Of(5);
   EXPECT_DEATH((void)payload.As<Letter>(), "the payload is a int, not a post.Letter");
 }

@@ -311,7 +311,7 @@ TEST_F(PublishTest, ANameThatTheClusterRefusesIsNotKnownHereEither) {
   EXPECT_EQ(system().WhereIs("cluster/book"), absl::nullopt);
 }
 
-TEST_F(PublishTest, OneThatWasGivenUpTakesNothingAwayLater) {
+TEST_F(PublishTest, ACancelledPublishDoesNotTakeTheNameAwayLater) {
   RunTask(script_, [](Script& self) -> Task<> {
     auto given_up = self.context().Publish("cluster/book");
     given_up.Cancel();

@@ -90,7 +90,7 @@ TEST_F(NodePlacesTest, LivingIncarnationsAndThoseOfOtherNamesKeepTheirPlaces) {
   EXPECT_EQ(Meet(7)->place, NodePlace(other.index, 1));
 }
 
-TEST_F(NodePlacesTest, WhatIsKnownFromRefsOnlyIsBoundedAndNotDead) {
+TEST_F(NodePlacesTest, NodesKnownFromRefsOnlyAreBoundedAndNotDead) {
   const NodePlace first = places_.Take(Of(11), Source::kRef)->place;
   EXPECT_TRUE(places_.Take(Of(12), Source::kRef).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(places_.Take(Of(13), Source::kRef).status()));

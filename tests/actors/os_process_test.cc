@@ -242,7 +242,7 @@ TEST(OsProcess, DestroyingTheHandleKillsTheProcessAndItsEndIsStillTold) {
   EXPECT_EQ(end.Wait(), ExitReason::OsSignal(SIGKILL));
 }
 
-TEST(OsProcess, WhatTheFirstProcessLeavesBehindInItsGroupEndsWithIt) {
+TEST(OsProcess, TheRestOfTheGroupIsKilledWhenTheFirstProcessEnds) {
   Pipe pipe;
   End end;
   // The sleeper holds the pipe open: its end of file shows that it is gone.

@@ -96,7 +96,7 @@ TEST_F(OwnerTurnTest, ACallOfItsContextOutsideItIsNamed) {
   }
 }
 
-TEST_F(OwnerTurnTest, SoIsTheEndOfAScopedCloseOrAMonitorHandle) {
+TEST_F(OwnerTurnTest, EndingAScopedCloseOrAMonitorHandleOutsideItIsNamed) {
   std::optional<ScopedClose> close;
   std::optional<MonitorHandle> watch;
   const Ref<Script> owner = system().Spawn<Script>();
@@ -119,7 +119,7 @@ TEST_F(OwnerTurnTest, SoIsTheEndOfAScopedCloseOrAMonitorHandle) {
   watch.reset();
 }
 
-TEST_F(OwnerTurnTest, SoIsOneInTheTurnOfAnotherActor) {
+TEST_F(OwnerTurnTest, ACallOfItsContextInTheTurnOfAnotherActorIsNamed) {
   Do(system().Spawn<Script>(), [this](Script& other) {
     EXPECT_EQ(other.context().Now(), system().Now());
     EXPECT_DEATH((void)outside().context().Now(), "outside its turn");
@@ -153,7 +153,7 @@ class Borrower final : public Actor {
   Open* const lender_;
 };
 
-TEST_F(OwnerTurnTest, SoIsWhatABehaviourHasOfAnotherClassOrActor) {
+TEST_F(OwnerTurnTest, AClauseOfAnotherClassOrActorIsNamed) {
   const auto borrow = [this](Borrower::What what) {
     system().Spawn<Borrower>(what, &outside())[&Borrower::note].Tell(1);
     system().RunUntilIdle();

@@ -103,7 +103,7 @@ TEST_F(PendingGroupTest, AllWaitsForTheLastWhateverTheAnswersAre) {
   EXPECT_THAT(notes_, ElementsAre("NOT_FOUND", "INTERNAL", "DEADLINE_EXCEEDED", "0"));
 }
 
-TEST_F(PendingGroupTest, OfNothingAllIsThereAtOnceAndTheOthersSaySo) {
+TEST_F(PendingGroupTest, AllOfNoPendingsIsThereAtOnceAndTheOtherGroupsAreInvalid) {
   std::vector<absl::Status> refused;
   Run([&](Script& self) -> Task<> {
     const std::vector<Pending<int>> none;

@@ -44,7 +44,7 @@ TEST(PidTest, DiffersByEachPart) {
   EXPECT_EQ(std::unordered_set<Pid>({pid, Pid(1, 2, 3), Pid(2, 2, 3)}).size(), 2U);
 }
 
-TEST(PidTest, NobodyAndTheOwnerOfAFreeNameAreNull) {
+TEST(PidTest, TheNullUnnamedAndVacantPidsAreNullAndTellApart) {
   EXPECT_TRUE(Pid().is_null());
   EXPECT_FALSE(Pid().is_unnamed());
   EXPECT_TRUE(Pid::Unnamed().is_null());
@@ -105,7 +105,7 @@ TEST(NodeTableTest, AnIncarnationHasOneIndex) {
   EXPECT_EQ(internal::NodeTable::Find(second)->incarnation, NodeIncarnation{2});
 }
 
-TEST(NodeTableTest, WhatANodeNeverHadIsNull) {
+TEST(NodeTableTest, APlaceThatNoNodeHadIsNull) {
   EXPECT_EQ(internal::NodeTable::Find(0), nullptr);
   EXPECT_EQ(internal::NodeTable::FindEver(0), nullptr);
   const NodePlace known = InternNode("house-2", 1);

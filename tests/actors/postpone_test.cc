@@ -246,7 +246,7 @@ class Careless final : public Actor {
   Behavior again_{"again", On(converted, &Careless::Converted)};
 };
 
-TEST_F(PostponeTest, WhatAHandlerMakesOfAMessageLeavesItAsItIs) {
+TEST_F(PostponeTest, AHandlersConvertedCopyLeavesThePostponedMessageAsItIs) {
   Ref<Careless> careless = system().Spawn<Careless>();
   careless[&Careless::converted].Tell("abc");
   system().RunUntilIdle();
@@ -267,7 +267,7 @@ TEST_F(PostponeTest, ACallWhoseReplierWasOnlyForgottenMayBePostponed) {
   EXPECT_EQ(Ledger().waiting, 1);
 }
 
-TEST(PostponeDeathTest, WhatCannotBeGivenBackSaysSo) {
+TEST(PostponeDeathTest, PostponingAMessageThatCannotBeGivenBackDiesAndSaysWhy) {
   const auto tell = [](auto send) {
     TestSystem system;
     send(system, system.Spawn<Careless>());

@@ -162,7 +162,7 @@ class PredicateThreadsTest : public testing::TestWithParam<Case> {
 };
 
 // Nothing waits and hardly a turn still runs: the send claims its receiver and hands the message over.
-TEST_P(PredicateThreadsTest, NoneRunsInASendThatFindsItsReceiverIdle) {
+TEST_P(PredicateThreadsTest, NoPredicateRunsInASendThatFindsItsReceiverIdle) {
   constexpr int kSends = 2000;
   const Ref<Sender> sender = system_.Spawn<Sender>(to_);
   for (int i = 0; i < kSends; ++i) {
@@ -177,7 +177,7 @@ TEST_P(PredicateThreadsTest, NoneRunsInASendThatFindsItsReceiverIdle) {
   ExpectLookedAtInItsTurnsOnly(kSends);
 }
 
-TEST_P(PredicateThreadsTest, NoneRunsInASendOfManySenders) {
+TEST_P(PredicateThreadsTest, NoPredicateRunsInTheSendsOfManySenders) {
   constexpr int kThreads = 3;
   constexpr int kActors = 3;
   constexpr int kRounds = 20;

@@ -56,19 +56,21 @@ TEST(ProcessEnd, TheLastLinesOfItsStandardErrorAreInItsReasonAndMarked) {
 }
 
 // A process that is killed from outside says nothing at its end, so what it said before is about something else.
-TEST(ProcessEnd, OfAKillNoStandardErrorIsQuoted) {
+TEST(ProcessEnd, StandardErrorIsNotQuotedAfterAKill) {
   EXPECT_EQ(EndOf("echo an actor crashed >&2; kill -KILL $$").ToString(), "OsSignal(9 SIGKILL)");
 }
 
-TEST(ProcessEnd, WhatItSaidOfANormalEndIsNotKept) { EXPECT_EQ(EndOf("echo all is well >&2"), ExitReason::Normal()); }
+TEST(ProcessEnd, StandardErrorIsNotQuotedAfterANormalEnd) {
+  EXPECT_EQ(EndOf("echo all is well >&2"), ExitReason::Normal());
+}
 
-TEST(ProcessEnd, OfAFloodTheEndIsKept) {
+TEST(ProcessEnd, TheEndOfAFloodOnStandardErrorIsKept) {
   const ExitReason end = EndOf("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done >&2; exit 1");
   EXPECT_THAT(std::string(end.detail()), HasSubstr("line 19998\nline 19999"));
   EXPECT_LE(end.detail().size(), limits::kStderrTailBytesMax + sizeof("stderr: "));
 }
 
-TEST(ProcessEnd, WhoHoldsItsStandardErrorDoesNotHoldUpItsEnd) {
+TEST(ProcessEnd, ADescendantThatHoldsStandardErrorDoesNotDelayTheEnd) {
   EXPECT_EQ(EndOf("echo gone >&2; setsid sleep 60 & exit 4"), ExitReason::OsExit(4, "stderr: gone"));
 }
 

@@ -192,7 +192,7 @@ TEST_F(ReceiveEventsTest, IdleCountsFromWhatItRefusesOrDropsToo) {
   EXPECT_THAT(Notes(), ElementsAre("idle", "exit Normal"));
 }
 
-TEST_F(ReceiveEventsTest, WhatIsThereWinsOverATimeoutThatHasCome) {
+TEST_F(ReceiveEventsTest, AWaitingMessageWinsOverATimeoutThatHasCome) {
   Ref<Process> process = Start([](Process& self) -> Task<> {
     // Its handler waits longer than the next timeout, which counts from the next Receive only.
     for (int i = 0; i < 3; ++i) {
@@ -314,7 +314,7 @@ TEST_F(ReceiveEventsTest, ARequestToStopThatNoReceiveNamesEndsItAtItsNext) {
   EXPECT_THAT(Notes(), ElementsAre("answered again", "exit Failed(ABORTED: stop)"));
 }
 
-TEST_F(ReceiveEventsTest, WhatCameBeforeARequestToStopIsReceivedBeforeIt) {
+TEST_F(ReceiveEventsTest, MessagesSentBeforeARequestToStopAreReceivedBeforeIt) {
   Ref<Process> process = Start([](Process& self) -> Task<> {
     for (;;) {
       auto next = self.Receive(self.On(self.a, [&](int n) { self.Note("a ", n); }));

@@ -117,7 +117,7 @@ class ReplierTest : public ActorTest {
   }
 };
 
-TEST_F(ReplierTest, ItsHoldersDeathAnswersWhereverItKeepsIt) {
+TEST_F(ReplierTest, TheEndOfItsHolderAnswersItWhereverTheHolderKeepsIt) {
   // semantics 4.2
   for (const Last last : {Last::kKeeps, Last::kKeepsInTask, Last::kKeepsInTimer}) {
     for (const bool is_killed : {true, false}) {
@@ -140,7 +140,7 @@ TEST_F(ReplierTest, InAMailboxOfAnActorThatEndsItAnswersItsReason) {
   EXPECT_EQ(dead_letters().size(), 1U);
 }
 
-TEST_F(ReplierTest, ItsFormerHoldersDeathIsNothingToIt) {
+TEST_F(ReplierTest, TheEndOfAFormerHolderDoesNotAnswerIt) {
   Ref<Bearer> holder = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>());
   Ref<Bearer> callee = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>{holder[&Bearer::parcel]});
   absl::optional<absl::StatusOr<int>> answer;
@@ -335,14 +335,14 @@ TEST_F(FencedReplierTest, TheCallInHandIsAnsweredByTheFenceThoughItsHandlerHasTh
   ExpectAnsweredByTheFence();
 }
 
-TEST_F(FencedReplierTest, ThoseThatItKeepsAreAnsweredByTheFence) {
+TEST_F(FencedReplierTest, FencingAnActorAnswersTheRepliersThatItKeeps) {
   const Ref<Holder> holder = NewHolder();
   AskOf(holder[&Holder::ask]);
   FenceNow(holder);
   ExpectAnsweredByTheFence();
 }
 
-TEST_F(FencedReplierTest, OneThatCameFromAnotherIsAnsweredByTheFenceOfWhoHasIt) {
+TEST_F(FencedReplierTest, FencingItsPresentHolderAnswersAReplierThatCameInAMessage) {
   const Ref<Holder> first = NewHolder();
   const Ref<Holder> second = NewHolder();
   AskOf(first[&Holder::ask]);
@@ -352,7 +352,7 @@ TEST_F(FencedReplierTest, OneThatCameFromAnotherIsAnsweredByTheFenceOfWhoHasIt) 
   ExpectAnsweredByTheFence();
 }
 
-TEST_F(FencedReplierTest, OneThatWaitsInAMailboxIsAnsweredByTheFence) {
+TEST_F(FencedReplierTest, FencingTheReceiverAnswersAReplierInAWaitingMessage) {
   const Ref<Holder> first = NewHolder();
   const Ref<Holder> second = NewHolder();
   AskOf(first[&Holder::ask]);
@@ -362,7 +362,7 @@ TEST_F(FencedReplierTest, OneThatWaitsInAMailboxIsAnsweredByTheFence) {
   ExpectAnsweredByTheFence();
 }
 
-TEST_F(FencedReplierTest, OneThatWasHandedOnIsNothingToTheFence) {
+TEST_F(FencedReplierTest, FencingAFormerHolderDoesNotAnswerAReplierThatItSentOn) {
   const Ref<Holder> first = NewHolder();
   const Ref<Holder> second = NewHolder();
   AskOf(first[&Holder::ask]);
@@ -375,7 +375,7 @@ TEST_F(FencedReplierTest, OneThatWasHandedOnIsNothingToTheFence) {
   EXPECT_EQ(answer_.value_or(0), 7) << answer_.status();
 }
 
-TEST_F(FencedReplierTest, OneBehindAPointerIsItsSendersUntilItsReceiverMovesIt) {
+TEST_F(FencedReplierTest, AReplierBehindAPointerBelongsToTheSenderUntilTheReceiverMovesIt) {
   const Ref<Holder> second = NewHolder();
   for (const bool is_moved : {false, true}) {
     answer_ = absl::UnknownError("none");
@@ -405,7 +405,7 @@ TEST_F(FencedReplierTest, ACallIsHandledWhenItsHandlerHasCompletedWhateverItsRep
   EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
 }
 
-TEST_F(FencedReplierTest, OneThatWasRefusedIsItsSendersAgain) {
+TEST_F(FencedReplierTest, AReplierInARefusedMessageBelongsToItsSenderAgain) {
   const Ref<Holder> first = NewHolder();
   const Ref<Holder> ended = NewHolder();
   system().Kill(ended.pid());

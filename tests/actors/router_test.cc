@@ -271,7 +271,7 @@ TEST_F(RouterTest, AReservedMessageUsesItsRoomAndNoMore) {
   EXPECT_TRUE(Ledger().balances());
 }
 
-TEST_F(RouterTest, WhatComesByAllowanceIsBesideTheCapacityAndInTheLedger) {
+TEST_F(RouterTest, MessagesByAllowanceAreBesideTheCapacityAndInTheLedger) {
   for (const char* bytes : {"La", "Lb", "Lc"}) EXPECT_TRUE(Deliver(office_[&Office::letter], bytes).ok());
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 3);
@@ -315,7 +315,7 @@ class Hoarder final : public Actor {
   }
 };
 
-TEST_F(RouterTest, WhatIsOnlyReservedDropsNothingAndWhatIsBesideDoes) {
+TEST_F(RouterTest, ReservedRoomDropsNothingAndMessagesBesideTheCapacityDo) {
   const Ref<Hoarder> hoarder = system().Spawn<Hoarder>();
   system().RunUntilIdle();
   const Channel<Letter> letter = hoarder[&Hoarder::letter];
@@ -401,7 +401,7 @@ class Unread final : public Actor {
   }
 };
 
-TEST_F(RouterTest, WhatIsOnlySortedAndDroppedEndsATurnInTimeToo) {
+TEST_F(RouterTest, MessagesThatAreOnlySortedAndDroppedEndATurnInTimeToo) {
   constexpr int kAll = 10'000;
   const Ref<Unread> unread = system().Spawn<Unread>();
   system().RunUntilIdle();

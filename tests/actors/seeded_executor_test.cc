@@ -202,7 +202,7 @@ TEST(SeededExecutorDeathTest, HoldHereOutsideOfUserCodeIsACheck) {
   EXPECT_DEATH(executor.HoldHere(absl::Seconds(1)), "HoldHere is for the user code of a turn");
 }
 
-TEST(SeededExecutorDeathTest, WhatRunsForEverIsACheck) {
+TEST(SeededExecutorDeathTest, AnActorThatRunsForEverDiesAtTheStepLimit) {
   SeededExecutor executor(1);
   Endless endless(executor);
   executor.Schedule(&endless);

@@ -214,7 +214,7 @@ class Patient final : public Actor {
 };
 
 // Two moves bring it to where it waits, one into the block in which it is sent.
-TEST_F(SendThrowsTest, OneThatWaitsForRoomThrowsWhereItComesToWaitOrNotAtAll) {
+TEST_F(SendThrowsTest, AMessageThatWaitsForRoomThrowsBeforeItWaitsOrNotAtAll) {
   const Ref<Narrows> narrow = system().Spawn<Narrows>();
   system().RunUntilIdle();
   std::vector<std::string> came_to;

@@ -109,7 +109,7 @@ TEST_F(SendWhenRoomTest, WaitsUntilThereIsRoomAndComesInOrder) {
   EXPECT_THAT(taken_, ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(SendWhenRoomTest, WhoWaitsIsNotAsked) {
+TEST_F(SendWhenRoomTest, AWaitingSenderIsNotPolled) {
   const auto steps_of_half_an_hour = [&] {
     const int64_t before = system().seeded_executor().steps();
     system().Advance(absl::Minutes(30));
@@ -362,7 +362,7 @@ TEST(SendWhenRoomDeathTest, APlainThreadDoesNotWaitForRoom) {
       "SendWhenRoom on a plain thread; use Send there");
 }
 
-TEST(SendWhenRoomDeathTest, WhatWasSentIsNotGivenBack) {
+TEST(SendWhenRoomDeathTest, TakingBackAMessageThatWasSentDies) {
   TestSystem system;
   Ref<Script> script = system.Spawn<Script>();
   RunTask(script, [channel = script[&Script::note]](Script&) -> Task<> {

@@ -52,7 +52,7 @@ TEST_F(ShutdownTimeoutTest, DoesNotWaitBehindAHandlerThatDoesNotReturn) {
   EXPECT_EQ(ended_ - begin_, absl::Milliseconds(1100)) << "the time to end by itself, and that of a kill";
 }
 
-TEST_F(ShutdownTimeoutTest, IsNothingToOneThatHasEnded) {
+TEST_F(ShutdownTimeoutTest, DoesNotTouchAnActorThatHasEnded) {
   Run([](Script& self) { self.context().Stop(ExitReason::Shutdown()); });
   EXPECT_THAT(ends_, ElementsAre(ExitReason::Shutdown()));
   EXPECT_EQ(ended_, begin_);

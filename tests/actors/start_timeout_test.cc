@@ -117,21 +117,21 @@ TEST_F(StartTimeoutTest, TheConstructorsTimeCounts) {
   EXPECT_EQ(took_, absl::Seconds(1));
 }
 
-TEST_F(StartTimeoutTest, IsNothingToAHandlerOfOneThatHasStarted) {
+TEST_F(StartTimeoutTest, DoesNotEndTheHandlerOfAnActorThatStartedInTime) {
   Spawn({.start = HoldFor(absl::Milliseconds(900)), .handle = HoldFor(absl::Minutes(1))});
   system().Advance(absl::Minutes(2));
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
 }
 
 // It was late, and nobody had ended it yet.
-TEST_F(StartTimeoutTest, IsNothingToAHandlerOfOneThatHasStartedBeforeTheFence) {
+TEST_F(StartTimeoutTest, DoesNotEndTheHandlerOfAnActorThatStartedLateButBeforeTheFence) {
   Spawn({.start = HoldFor(absl::Milliseconds(1050)), .handle = HoldFor(absl::Minutes(1))});
   system().Advance(absl::Minutes(2));
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
 }
 
 // It is told why, and has the time that it takes.
-TEST_F(StartTimeoutTest, IsNothingToOneThatHasFailedAndIsEnding) {
+TEST_F(StartTimeoutTest, DoesNotCutShortTheEndOfAnActorWhoseStartFailed) {
   Spawn({.exit = HoldFor(absl::Seconds(5)), .fails = true});
   EXPECT_EQ(End(), ExitReason::Failed(absl::InternalError("no disk")));
   EXPECT_EQ(took_, absl::Seconds(5));
@@ -143,7 +143,7 @@ TEST_F(StartTimeoutTest, BoundsTheEndOfOneThatIsOverdue) {
   EXPECT_EQ(End(), ExitReason::StartTimeoutHandlerRunning());
 }
 
-TEST_F(StartTimeoutTest, IsForgottenOnceItHasStartedLate) {
+TEST_F(StartTimeoutTest, LeavesNoTimerOnceTheActorHasStartedLate) {
   Spawn({.start = HoldFor(absl::Milliseconds(1050))});
   system().Advance(absl::Seconds(2));
   EXPECT_EQ(system().seeded_executor().UntilNextTimer(), absl::InfiniteDuration());

@@ -59,7 +59,7 @@ TEST_F(SystemLogTest, APlaceThatWritesTooManyLinesIsCutOffAndTheNextLineSaysHowM
   EXPECT_THAT(system.log_counts().written, ElementsAre(0, limits::kLogLinesPerSiteMax + 2, 0, 1));
 }
 
-TEST_F(SystemLogTest, WhatWasLeftOutIsToldAtTheEndOfTheSystem) {
+TEST_F(SystemLogTest, TheNumberOfSuppressedLinesIsLoggedAtTheEndOfTheSystem) {
   {
     ActorSystem system(WithLog(kept_));
     WriteMany(system, limits::kLogLinesPerSiteMax + 1);

@@ -134,7 +134,7 @@ class Numbered final : public Runnable {
   std::vector<int>& order_;
 };
 
-TEST(ThreadPoolTest, WhatATurnMadeRunnableLastRunsNext) {
+TEST(ThreadPoolTest, TheActorThatATurnMadeRunnableLastRunsNext) {
   ThreadPool pool({.threads = 1});
   std::vector<int> order;
   std::vector<std::unique_ptr<Numbered>> all;
@@ -165,7 +165,7 @@ TEST(ThreadPoolTest, TwoThatWakeEachOtherDoNotStarveTheQueue) {
   EXPECT_LE(place - order.begin(), 1 + 10);
 }
 
-TEST(ThreadPoolTest, WhatPlainThreadsScheduleIsNotStarved) {
+TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleAreNotStarved) {
   ThreadPool pool({.threads = 1});
   std::atomic<bool> is_over{false};
   class Endless final : public Runnable {

@@ -125,7 +125,7 @@ TEST_F(TickerTest, EveryComesEachPeriodWhateverElseComes) {
   out_.ExpectNothing();
 }
 
-TEST_F(TickerTest, WhatEveryMissesComesOnceAndTheNextAtItsOwnTime) {
+TEST_F(TickerTest, TicksMissedByEveryComeOnceAndTheNextAtItsOwnTime) {
   Switch("every");
   system().Advance(absl::Seconds(4));
   ticker_[&Ticker::poke].Tell(0);  // holds it from 4 to 16
@@ -259,7 +259,7 @@ class IdlerTest : public ActorTest {
   Ref<Idler> idler_;
 };
 
-TEST_F(IdlerTest, WhatIsDroppedIsAMessageToo) {
+TEST_F(IdlerTest, ADroppedMessageEndsTheIdleTimeToo) {
   for (int n = 0; n < 5; ++n) {
     idler_[&Idler::dropped].Tell(n);
     system().Advance(absl::Seconds(1));

@@ -89,7 +89,7 @@ TEST(TimerThreadTest, EachTimerFiresOnceOrIsCancelled) {
   EXPECT_GT(fired, 0);
 }
 
-TEST(TimerThreadTest, WhatIsCancelledLongBeforeItsTimeLeavesNoMemoryBehind) {
+TEST(TimerThreadTest, TimersCancelledLongBeforeTheirTimeLeaveNoMemoryBehind) {
   TimerThread timers(Clock::Real());
   const MonotonicTime late = Clock::Real().Now() + absl::Hours(24);
   size_t largest = 0;
@@ -108,7 +108,7 @@ TEST(TimerThreadTest, WhatIsCancelledLongBeforeItsTimeLeavesNoMemoryBehind) {
   EXPECT_LE(held.use_count(), 10000);
 }
 
-TEST(TimerThreadTest, OneThatIsArmedEarlierWakesTheThread) {
+TEST(TimerThreadTest, AnEarlierTimerWakesTheThread) {
   TimerThread timers(Clock::Real());
   bool late_ran = false;
   timers.RunAt(Clock::Real().Now() + absl::Hours(1), [&] { late_ran = true; });

@@ -60,7 +60,7 @@ TEST_F(TimerWheelTest, GivesWhatIsDueByTimeAndThenByInsertion) {
   EXPECT_EQ(wheel_.size(), 0U);
 }
 
-TEST_F(TimerWheelTest, WhatLiesFarAheadComesAtItsTime) {
+TEST_F(TimerWheelTest, AnEntryFarAheadComesAtItsTime) {
   for (const int64_t hours : {1000000, 24, 1}) Add(hours * kHour + 7, static_cast<int>(hours));
   EXPECT_THAT(PopAll(kHour + 6), ElementsAre());
   EXPECT_THAT(PopAll(kHour + 7), ElementsAre(1));

@@ -140,7 +140,7 @@ class UnhandledMailTest : public ActorTest {
   Ref<Worker> worker_;
 };
 
-TEST_F(UnhandledMailTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentToIt) {
+TEST_F(UnhandledMailTest, WaitingMailGoesToTheNextLifeInOrderAndBeforeMailSentToIt) {
   Begin();
   for (int n = 1; n <= 3; ++n) {
     worker_[&Worker::kept].Tell(n);
@@ -160,7 +160,7 @@ TEST_F(UnhandledMailTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentTo
   EXPECT_THAT(dead_letters(), IsEmpty());
 }
 
-TEST_F(UnhandledMailTest, WhatArrivesWithTheExitIsKeptToo) {
+TEST_F(UnhandledMailTest, MailThatArrivesWithTheExitIsKeptToo) {
   Begin();
   worker_[&Worker::kept].Tell(1);
   Do(system().Spawn<Script>(), [this](Script& self) {
@@ -212,7 +212,7 @@ TEST_F(UnhandledMailTest, CallsAreAnsweredAndTheMessageInHandIsNotReplayed) {
   EXPECT_EQ(OfEnded("kept").of(Disposition::kFailed), 1);
 }
 
-TEST_F(UnhandledMailTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
+TEST_F(UnhandledMailTest, MailThatNoSuccessorTakesBecomesDeadLettersOfTheActorThatLeftIt) {
   Begin();
   for (const int n : {1, 2}) worker_[&Worker::kept].Tell(n);
   End();
@@ -225,7 +225,7 @@ TEST_F(UnhandledMailTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
   EXPECT_EQ(OfEnded("kept").of(Disposition::kDeadLetter), 2);
 }
 
-TEST_F(UnhandledMailTest, NobodyElseHasIt) {
+TEST_F(UnhandledMailTest, OnlyAMonitoringParentGetsIt) {
   // Its parent does not monitor it.
   Do(system().Spawn<Script>(), [this](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
@@ -394,7 +394,7 @@ TEST_F(UnhandledMailTest, TimeToLiveCountsFromTheFirstAcceptance) {
   EXPECT_THAT(job_->notes, ElementsAre("2"));
 }
 
-TEST_F(UnhandledMailTest, WhatWasPostponedIsKept) {
+TEST_F(UnhandledMailTest, PostponedMailIsKept) {
   class Postponer final : public Actor {
    public:
     Mailbox<"kept", int> kept{this, {.on_restart = OnRestart::kKeep}};

@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Destructor, UserDestructorTest, ::testing::ValuesIn(Way
                          [](const auto& info) { return info.param.name; });
 
 // What waits for an actor that ends is destroyed when its end has been told.
-TEST(UserDestructorAtTheEndTest, OfWhatWaitsHoldsUpNobodyWhoIsTold) {
+TEST(UserDestructorAtTheEndTest, DestructorsOfWaitingMessagesDelayNobodyWhoIsToldOfTheEnd) {
   TestSystem system;
   int held = 0;
   const std::function<void()> hold = [&] {

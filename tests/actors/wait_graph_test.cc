@@ -56,15 +56,15 @@ TEST_F(WaitGraphTest, TheWaitThatClosesACircleFindsItAndComesFirst) {
   EXPECT_THAT(AskAndAwait(3, 1), ElementsAre(3, 1, 2));
 }
 
-TEST_F(WaitGraphTest, WhoWaitsForItselfIsACircle) { EXPECT_THAT(AskAndAwait(1, 1), ElementsAre(1)); }
+TEST_F(WaitGraphTest, AnActorThatWaitsForItselfIsACircle) { EXPECT_THAT(AskAndAwait(1, 1), ElementsAre(1)); }
 
-TEST_F(WaitGraphTest, WhatIsNotAwaitedHoldsNobody) {
+TEST_F(WaitGraphTest, AnAskThatIsNotAwaitedMakesNoCircle) {
   Ask(1, 2);
   EXPECT_THAT(AskAndAwait(2, 1), IsEmpty());
   EXPECT_THAT(Await(1, 2), ElementsAre(1, 2)) << "now it does";
 }
 
-TEST_F(WaitGraphTest, WhatIsForgottenIsNoWait) {
+TEST_F(WaitGraphTest, AForgottenAskIsNoWait) {
   AskAndAwait(1, 2);
   graph_.Forget(P(1), 102);
   EXPECT_THAT(AskAndAwait(2, 1), IsEmpty());
@@ -84,7 +84,7 @@ TEST_F(WaitGraphTest, ACallIsAnsweredByWhoHasTheRight) {
   EXPECT_THAT(Waiters(graph_.Moved(P(1), 102, P(2))), IsEmpty()) << "told once";
 }
 
-TEST_F(WaitGraphTest, WhatIsInHandHoldsNobodyUntilItWaitsAgain) {
+TEST_F(WaitGraphTest, ACallInHandMakesNoCircleUntilItWaitsAgain) {
   AskAndAwait(1, 2);
   graph_.IsInHand(P(1), 102);
   EXPECT_THAT(AskAndAwait(2, 1), IsEmpty());

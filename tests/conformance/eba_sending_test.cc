@@ -446,7 +446,7 @@ TEST_F(EbaSendingTest, OfEachChildThatFailsAtOnceItsLinkedParentIsToldTheRealRea
 
 // EBA 38
 // Over 250 seeds of 400 sends, the row's 1e5 in all. Killed somewhere in between, the receiver has handled a prefix.
-TEST(EbaSeedsTest, WhatIsLostWhenThePeerIsKilledIsASuffix) {
+TEST(EbaSeedsTest, TheMessagesLostWhenThePeerIsKilledAreASuffix) {
   int killed_within = 0;
   ForEachSeed(250, [&](uint64_t seed) {
     TestSystem system(seed);

@@ -298,7 +298,7 @@ TEST_F(NodesProgramsTest, AJoinOfSourcesOnThreeNodesHasTheKthItemOfEachInItsKthR
 // EBA 38
 // Over 250 seeds of up to 400 sends, the row's 100,000 in all. The node of the receiver is gone somewhere in between;
 // numbers are those of accepted sends.
-TEST_F(NodesProgramsTest, WhatIsLostWhenThePeersNodeIsKilledIsASuffix) {
+TEST_F(NodesProgramsTest, TheMessagesLostWhenThePeersNodeIsKilledAreASuffix) {
   int killed_within = 0;
   ForEachSeed(250, [&](uint64_t seed) {
     Join({.seed = seed, .traces = SimulatedCluster::Options::Traces::kNone});

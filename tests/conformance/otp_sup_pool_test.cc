@@ -48,7 +48,7 @@ std::string TerminatePid(SupScene& s, PlayersRef pool, Pid pid) {
 }
 
 // OTP SUP-06, SUP-07
-TEST_P(SupTest, OfAPoolsChildThatDeclinesNothingIsKept) {
+TEST_P(SupTest, APoolForgetsAChildThatDeclines) {
   for (const RestartType type : {RestartType::kTemporary, RestartType::kPermanent}) {
     Play([&](SupScene& s) {
       s.PartOf("a")->start = Declines;

@@ -33,7 +33,7 @@ TEST_P(SupTest, WithoutChildrenItStartsAndEndsWithShutdown) {
 }
 
 // OTP SUP-02
-TEST_P(SupTest, WhoDeclinesToStartIsToldAsThatAndEndsNormally) {
+TEST_P(SupTest, AnActorThatDeclinesToStartIsReportedAsThatAndEndsNormally) {
   Play([](SupScene& s) {
     s.PartOf("a")->start = Declines;
     s.LaunchMade([part = s.PartOf("a")]() -> std::unique_ptr<Actor> { return std::make_unique<Player>(part); });
@@ -125,7 +125,7 @@ TEST_P(SupTest, WithoutLimitWorkersAndSupervisorsTakeTheirTime) {
 }
 
 // OTP SUP-17
-TEST_P(SupTest, WhoIgnoresShutdownIsKilledAfterItsTimeAndItsSiblingIsNot) {
+TEST_P(SupTest, AChildThatIgnoresShutdownIsKilledAfterItsTimeAndItsSiblingIsNot) {
   Play([](SupScene& s) {
     s.PartOf("b")->ignores_shutdown = true;
     s.Launch(OneForOne().Child("a", s.Perm("a")).Child("b", s.Perm("b").ShutdownWithin(absl::Milliseconds(1))));

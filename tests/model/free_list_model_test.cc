@@ -111,7 +111,7 @@ Outcome ExploreList(const Bounds& bounds) {
   });
 }
 
-TEST(FreeListModelTest, NobodyIsGivenWhatAnotherHas) {
+TEST(FreeListModelTest, NoItemIsGivenToTwoOwners) {
   ExpectHolds(ExploreList<FreeList<ModelAtomics>>({.preemptions_max = 4}), 100);
 }
 

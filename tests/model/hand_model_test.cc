@@ -229,7 +229,7 @@ Outcome ExploreCell(const Bounds& bounds, size_t each, int second, bool kills) {
   });
 }
 
-TEST(HandModelTest, WhoClaimsAnIdleActorIsItsOwnerAlone) {
+TEST(HandModelTest, AThreadThatClaimsAnIdleActorIsItsOnlyOwner) {
   if (!IsLongRun()) GTEST_SKIP() << "explored by .ci/long models";
   ExpectHolds(ExploreCell<>({}, 1, 1, false), 4'000'000);
 }

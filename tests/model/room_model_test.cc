@@ -172,11 +172,13 @@ Outcome ExploreRoom(const Bounds& bounds, End end, Other other = Other::kNobody)
 // Of three threads.
 constexpr Bounds kBounds = {.preemptions_max = 3, .old_reads_max = 1};
 
-TEST(RoomModelTest, WhoWaitsForRoomGetsIt) { ExpectHolds(ExploreRoom<>({}, End::kNone), 160'000); }
+TEST(RoomModelTest, ASenderThatWaitsForRoomGetsIt) { ExpectHolds(ExploreRoom<>({}, End::kNone), 160'000); }
 
-TEST(RoomModelTest, WhoWaitsForRoomHearsOfTheDeath) { ExpectHolds(ExploreRoom<>({}, End::kDies), 400'000); }
+TEST(RoomModelTest, ASenderThatWaitsForRoomHearsOfTheReceiversDeath) {
+  ExpectHolds(ExploreRoom<>({}, End::kDies), 400'000);
+}
 
-TEST(RoomModelTest, WhoWaitsGetsRoomThatARefusedSenderHadForAMoment) {
+TEST(RoomModelTest, AWaitingSenderGetsRoomThatARefusedSenderHadForAMoment) {
   ExpectHolds(ExploreRoom<>(kBounds, End::kNone, Other::kRefused), 500'000);
 }
 

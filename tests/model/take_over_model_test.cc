@@ -166,7 +166,7 @@ Outcome ExplorePool(const Bounds& bounds, const Script& script, int* takeovers =
   });
 }
 
-TEST(TakeOverModelTest, WhatIsRunnableRunsOnceWhileItsWorkerReturns) {
+TEST(TakeOverModelTest, ARunnableActorRunsOnceWhileItsWorkerReturns) {
   int takeovers = 0;
   const Outcome outcome = ExplorePool<>({}, {.schedules = 0}, &takeovers);
   ExpectHolds(outcome, 3'000);

@@ -28,7 +28,7 @@
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/transport/child_host.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 

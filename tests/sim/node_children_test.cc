@@ -28,7 +28,7 @@
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/sim/node_children_fixture.h"
 #include "understudy/tests/supervision/workers.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 
 namespace understudy {
 namespace {

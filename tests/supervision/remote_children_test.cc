@@ -31,7 +31,7 @@ TEST(RemoteChildren, LocalLifeIsUnknown) {
   EXPECT_EQ(remote.LifeOf(Pid(1, 1, 1)), 0U);
 }
 
-TEST(RemoteChildren, WhatALifeLeftIsTheNextOnesAndOnlyOfTheSameChild) {
+TEST(RemoteChildren, WhatALifeLeftGoesToTheNextLifeOfTheSameChildOnly) {
   RemoteChildren remote;
   const auto first = remote.NewLife("a");
   EXPECT_EQ(first->left, nullptr);

@@ -353,7 +353,7 @@ TEST(RestartPlan, AStartedChildOfOneForOneIsRestartedWhileTheFirstStartGoesOn) {
   EXPECT_EQ(plan.Log(), "start c, done");
 }
 
-TEST(RestartPlan, WhatIsToldOfAnEndedLifeIsIgnored) {
+TEST(RestartPlan, NewsOfAnEndedLifeIsIgnored) {
   PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));
   plan.StartAll();
   const RestartPlan::LifeId first = plan.LifeOf("a");

@@ -48,7 +48,7 @@ TEST(ChildSpec, TheDefaultsAreThoseOfOtp) {
 }
 
 // OTP SUP-24
-TEST(SpecErrors, BadFlags) {
+TEST(SpecErrors, IntensityAndPeriodOutOfRangeAreRefused) {
   EXPECT_THAT(ErrorsOf({.intensity = -1}), ElementsAre("intensity: -1 is negative; 0 or more restarts may be allowed"));
   EXPECT_THAT(ErrorsOf({.intensity = 1000000}),
               ElementsAre("intensity: 1000000 is too large; at most 100000 restarts are counted"));
@@ -61,7 +61,7 @@ TEST(SpecErrors, BadFlags) {
 }
 
 // OTP SUP-15, SUP-23
-TEST(SpecErrors, BadIds) {
+TEST(SpecErrors, EmptyLongUnprintableAndRepeatedIdsAreRefused) {
   EXPECT_THAT(ErrorsOf({.children = {{.id = "a"}, {.id = ""}}}),
               ElementsAre("child number 2: id: is empty; a child needs one, for reports and requests"));
   EXPECT_THAT(ErrorsOf({.children = {{.id = "a"}, {.id = "b"}, {.id = "a"}, {.id = "a"}}}),
@@ -72,7 +72,7 @@ TEST(SpecErrors, BadIds) {
               ElementsAre("child '" + std::string(256, 'x') + "': id: has 256 bytes; at most 255 are allowed"));
 }
 
-TEST(SpecErrors, BadShutdown) {
+TEST(SpecErrors, AShutdownTimeoutThatIsNotPositiveIsRefused) {
   for (const absl::Duration bad : {absl::ZeroDuration(), -absl::Seconds(3)}) {
     EXPECT_THAT(ErrorsOf(With({.shutdown = ChildShutdown::Within(bad)})),
                 ElementsAre("child 'a': shutdown: " + absl::FormatDuration(bad) +
@@ -82,7 +82,7 @@ TEST(SpecErrors, BadShutdown) {
   EXPECT_EQ(ChildShutdown::Within(absl::InfiniteDuration()), ChildShutdown::Infinity());
 }
 
-TEST(SpecErrors, BadStartTime) {
+TEST(SpecErrors, AStartTimeoutOfZeroIsRefused) {
   EXPECT_THAT(ErrorsOf(With({.start_within = absl::ZeroDuration()})),
               ElementsAre("child 'a': start_within: 0 leaves no time to start; it must be above 0"));
 }
@@ -121,7 +121,7 @@ TEST(SpecErrors, ASupervisorNeedsMoreTimeThanItsChildrenOneAfterAnother) {
                           "another (any time); give it more, or Infinity"));
 }
 
-TEST(SpecErrors, BadBackoff) {
+TEST(SpecErrors, EachBackoffFieldOutOfRangeIsRefused) {
   RestartBackoff bad{.min = absl::ZeroDuration(),
                      .max = absl::InfiniteDuration(),
                      .factor = 0.5,
@@ -195,7 +195,7 @@ TEST(SpecErrors, NamesGivenTwiceAnywhereInTheTree) {
               ElementsAre("child 'a': registered_as: has a control character; names are read by people"));
 }
 
-TEST(SpecErrors, BadProcesses) {
+TEST(SpecErrors, EachFieldOfAProcessThatCannotWorkIsRefused) {
   EXPECT_THAT(ErrorsOf({.children = {Process("ledger", {.binary = "ledger_node"})}}), IsEmpty());
   EXPECT_THAT(ErrorsOf(With(Process("Ledger 1", {.binary = ""}))),
               ElementsAre("child 'Ledger 1': process.binary: is empty; give a path, or a name beside this binary",

@@ -160,7 +160,7 @@ TEST_F(CreditReceiverTest, AWindowThatIsNotUsedUpDoesNotGrow) {
   EXPECT_EQ(receiver_.granted().messages, kTerms.first_window_messages);
 }
 
-TEST_F(CreditReceiverTest, WhatAFullMailboxCannotGiveIsNotGranted) {
+TEST_F(CreditReceiverTest, RoomThatAFullMailboxCannotGiveIsNotGranted) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(Arrive(Admission::kAllowance));
   EXPECT_FALSE(Work({}).has_value());
   EXPECT_FALSE(receiver_.is_urgent()) << "it is not tried again until something leaves or is asked for";

@@ -150,7 +150,7 @@ TEST_F(CreditSenderTest, MailboxesForWhoseSendersThePeerWasAskedAreBounded) {
   EXPECT_EQ(sender_.mailboxes(), limits::kCreditAccountsMax);
 }
 
-TEST_F(CreditSenderTest, WhatIsTakenBackIsWhatWasNotUsed) {
+TEST_F(CreditSenderTest, OnlyUnusedRoomIsTakenBack) {
   ASSERT_TRUE(sender_.OnGrant(Grant({.messages = 5, .bytes = 100})).ok());
   ASSERT_EQ(Send(kBox, 30), Admission::kReserved);
   EXPECT_EQ(sender_.OnTakeBack(Grant({.messages = 1, .bytes = 20})), (RoomAmount{.messages = 1, .bytes = 20}));

@@ -468,7 +468,7 @@ TEST_F(RefProtoTest, IncarnationsThatWereMetDoNotUseUpWhatRefsMayTeach) {
   }
 }
 
-TEST_F(RefProtoTest, WhatWasLearnedForASystemEndsWithIt) {
+TEST_F(RefProtoTest, NodesLearnedForASystemAreForgottenWithIt) {
   char system = 0;
   const proto::Ref ref = ToProto(Pid(peer_, 3, 4));
   for (int life = 0; life < 3; ++life) {  // systems one after another at one address

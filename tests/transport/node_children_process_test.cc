@@ -23,7 +23,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -31,8 +31,8 @@ namespace {
 
 constexpr absl::Duration kDeadline = absl::Minutes(4);
 
-EchoActor::Text Words(const std::string& words) {
-  EchoActor::Text text;
+Echo::Text Words(const std::string& words) {
+  Echo::Text text;
   text.set_value(words);
   return text;
 }
@@ -66,7 +66,7 @@ class Events {
   std::vector<SupervisionEvent> events_ ABSL_GUARDED_BY(mu_);
 };
 
-class NodeChildrenProcessTest : public testing::Test {
+class NodeChildrenProcessTest : public ::testing::Test {
  protected:
   NodeChildrenProcessTest() : system_({.name = "house", .log = &LogSink::Null()}) {
     absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_);
@@ -76,7 +76,7 @@ class NodeChildrenProcessTest : public testing::Test {
   ~NodeChildrenProcessTest() override { system_.Shutdown(kDeadline); }
 
   std::string Say(Pid echo) {
-    const absl::StatusOr<EchoActor::Text> answer = system_.Ask(EchoRef(echo).say(), Words("hello"), absl::Seconds(30));
+    const absl::StatusOr<Echo::Text> answer = system_.Ask(EchoRef(echo).say(), Words("hello"), absl::Seconds(30));
     return answer.ok() ? answer->value() : answer.status().ToString();
   }
 

@@ -40,7 +40,7 @@
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/supervisor.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/transport/child_host.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
@@ -94,7 +94,7 @@ int RunHost() {
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
   if (!node.ok()) return Complain(node.status());
   ActorFactories factories;
-  factories.Add<EchoActor::Text>("echo", [name = system.name()](const EchoActor::Text& greeting) {
+  factories.Add<Echo::Text>("echo", [name = system.name()](const Echo::Text& greeting) {
     return std::make_unique<Echo>(absl::StrCat(name, " ", greeting.value()));
   });
   return (*node)->RunTree(OneForOne().Child("host", Of(HostChildren(factories)).ShutdownWithoutLimit()));
@@ -107,6 +107,7 @@ class Relay final : public EchoActor {
   StartResult Start() override { return relaying_; }
 
  private:
+  using Text = Echo::Text;
   Task<absl::StatusOr<Text>> Say(Text text) {
     const auto looking = context().Lookup<EchoRef>(other_, absl::Seconds(20));
     const absl::StatusOr<EchoRef> other = co_await looking;

@@ -23,7 +23,7 @@ inline constexpr absl::Duration kReconnectPauseMax = absl::Seconds(1);
 // machine that has gone ends. gRPC's servers take a client for hostile that asks more often than this.
 inline constexpr absl::Duration kClientKeepaliveAfter = absl::Minutes(5);
 
-// What gRPC keeps for a call besides the bytes of its reply, as kMemoryPerCallBytes of a gateway.
+// The memory that gRPC keeps for a call besides the bytes of its reply, like kMemoryPerCallBytes of a gateway.
 inline constexpr size_t kClientMemoryPerCallBytes = size_t{16} << 10;
 
 }  // namespace understudy::limits

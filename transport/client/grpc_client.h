@@ -85,7 +85,7 @@ struct ServiceRpc {
   const std::string path;
 };
 
-// What a GrpcClient has that does not depend on its service.
+// The part of a GrpcClient that does not depend on its service.
 class GrpcClientBase : public Actor {
  protected:
   explicit GrpcClientBase(GrpcClientOptions options);
@@ -136,8 +136,8 @@ class GrpcClientBase : public Actor {
   // Begins a call whose answer or request is a stream, with the deadline of the call that is being handled. Without a
   // `request` that is a stream.
   std::unique_ptr<RpcStream> StreamBytes(const std::string& path, const absl::optional<std::string>& request);
-  // Runs the flows of such a call, one of which is that of the answers, until one of them ends it. Returns how it
-  // ended.
+  // Runs the flows of a call with items, one of which carries the answers, until one of the flows ends the call.
+  // Returns how the call ended.
   Task<absl::Status> Run(std::vector<RpcFlow*> flows);
 
  private:

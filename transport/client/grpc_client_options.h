@@ -14,7 +14,7 @@ namespace understudy {
 struct GrpcClientOptions {
   // The server's TCP address (credentials.h), such as "127.0.0.1:8080" or "payments.example:443". gRPC resolves names.
   std::string target;
-  // As a node's: off loopback TLS is required, and this client proves itself with its certificate.
+  // As for a node: a target that is not on loopback requires TLS, and this client proves itself with its certificate.
   Credentials credentials;
   // With TLS: the DNS name (SAN) that the server's certificate must have, as it is written there: "*.example" stands
   // only for itself. If empty, the host of `target`.

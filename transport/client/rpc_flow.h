@@ -1,7 +1,7 @@
 // RpcFlow: one direction of a call of a GrpcClient whose answer or request comes in items. A flow waits for one ask of
-// the client at a time: the next item of one side, or that the other side has taken the last one. So at most one item
-// is between the credit of a stream of actors (stream.h) and gRPC, and whoever does not take items holds up only who
-// sends them.
+// the client at a time: for the next item of one side, or until the other side has taken the last one. So at most one
+// item is between the credit of a stream of actors (stream.h) and gRPC, and a side that takes no items holds up only
+// the side that sends them.
 //
 //   ItemFlow<Item>    the items of the asker, to the server
 //   AnswerFlow<Item>  the items of the server, to the asker
@@ -62,7 +62,7 @@ class RpcFlow {
 
   // The ask that the flow waits for; none if it has nothing left to do.
   const absl::optional<PendingId>& awaited() const { return awaited_; }
-  // That ask is answered. Takes the answer and begins what comes next.
+  // Call when the awaited ask is answered. Takes the answer and begins the flow's next step.
   virtual End Step() = 0;
   // The call is over: waits for nothing.
   void GiveUp() {

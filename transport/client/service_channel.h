@@ -32,7 +32,7 @@ class RpcBytes {
   virtual absl::optional<absl::string_view> Flatten() = 0;
 };
 
-// The answer to the ask of a call, or to that of RpcStream::Next.
+// The answer to the ask of a call, or to the ask of RpcStream::Next.
 struct RpcReply {
   absl::Status status;
   std::unique_ptr<RpcBytes> message;  // null if the status is not OK, and at the end of a stream

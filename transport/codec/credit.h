@@ -63,7 +63,7 @@ using MailboxAddress = std::pair<Pid, uint32_t>;
 
 // The credit with which a session begins for each mailbox. Both ends use the same terms.
 struct CreditTerms {
-  // What a first allowance must have left to cover a message that is larger than its remaining bytes.
+  // When a first allowance covers a message that is larger than the allowance's remaining bytes.
   enum class LargeMessages : uint8_t {
     kNeedUntouched,  // nothing of the allowance is in use
     kNeedBytes,      // any of its bytes

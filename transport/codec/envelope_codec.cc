@@ -38,7 +38,7 @@ bool HasPayload(SignalKind kind) {
   return kind == SignalKind::kReply || kind == SignalKind::kItem || kind == SignalKind::kUploadItem;
 }
 bool IsCredit(SignalKind kind) { return kind == SignalKind::kStreamCredit || kind == SignalKind::kUploadCredit; }
-// Of these the status travels cut.
+// True for the kinds of signals whose status is cut before it is sent.
 bool HasShortStatus(SignalKind kind) {
   return kind == SignalKind::kCancel || kind == SignalKind::kUploadEnd || kind == SignalKind::kUploadCancel;
 }
@@ -298,7 +298,7 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::stri
     return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
   }
   if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
-  // It has a field that DecodeHot passes over.
+  // A signal of credit has a field that DecodeHot does not read.
   if (IsCredit(static_cast<SignalKind>(hot.signal_kind))) return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
   return DecodeSignal(nodes, hot);
 }

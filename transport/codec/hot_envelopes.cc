@@ -17,7 +17,7 @@ namespace {
 
 // Everything before the payload: three tags and lengths, two addresses of 23 bytes, the rest of at most 26.
 constexpr size_t kHeadBytesMax = 128;
-// What follows the payload: a trace of at most 41 bytes.
+// Bytes for the fields after the payload: a trace, of at most 41 bytes.
 constexpr size_t kTailBytesMax = 48;
 
 size_t BytesOf(const WireAddress& address) {

@@ -86,7 +86,7 @@ class CreditSender {
 
   // ---- Observers ----
 
-  // Mailboxes whose account differs from that of a mailbox never sent to.
+  // The number of accounts. A mailbox never sent to has none, nor has one whose account is as new.
   size_t mailboxes() const { return accounts_.size(); }
   // Room that is granted and not used.
   RoomAmount granted() const { return granted_; }

@@ -7,8 +7,8 @@
 // thread may use a pointer to it without knowing which peer has it now: each operation
 // checks, under the core's lock, that the core has the session that is meant.
 //
-// One core never has a peer. It does the work that belongs to no peer: streams whose
-// node is not known yet, and answers to signals that reach no peer.
+// A node has one core without a peer, for the work that belongs to no peer: streams
+// whose node is not known yet, and answers to signals that reach no peer.
 //
 // Locks. Each core has a lock of its own, mu_, and no thread holds the locks of two
 // cores. mu_ is acquired after the lock of the node's table of peers, and before the

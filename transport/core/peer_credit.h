@@ -98,7 +98,8 @@ class PeerCredit {
 
   // ---- What the peer sends ----
 
-  // As the functions of CreditReceiver. Call Schedule afterwards; one call may follow several of these.
+  // Each does the same as the function of its name in CreditReceiver. Call Schedule afterwards; one call of Schedule
+  // may follow several of these.
   [[nodiscard]] bool OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now) {
     return in_.OnArrived(to, bytes, admission, now);
   }
@@ -157,7 +158,7 @@ class PeerCredit {
 
   const std::string peer_;
   const absl::Duration delay_;
-  // Of the session.
+  // The place of the session's peer.
   NodePlace place_;
   uint64_t epoch_ = 0;
   CreditSender out_;

@@ -44,7 +44,8 @@ class PeerStreams {
   // An actor of this node posts a signal that IsOfStream. Returns false if it must not be sent, because the stream is
   // over.
   [[nodiscard]] bool OnPosted(const Signal& signal);
-  // What to do when an item of an actor of this node found no room in the session: its stream is over at both ends.
+  // The signals to deliver when an item of an actor of this node found no room in the session, which ends the item's
+  // stream at both ends.
   struct NoRoom {
     Signal to_writer;  // here
     Signal to_reader;  // there

@@ -26,7 +26,7 @@ namespace understudy::internal {
 
 class EventStream {
  public:
-  // Of the events that wait for the reader.
+  // Bounds on the events that wait for the reader.
   struct Bounds {
     size_t events_max = 0;
     size_t bytes_max = 0;
@@ -46,7 +46,7 @@ class EventStream {
 
   // `wake` is called whenever there may be something to take, by the thread that sends.
   void Attach(std::function<void()> wake);
-  // At most `bytes_max` bytes of what waits. Empty if nothing waits; nullopt if there will be no more.
+  // Takes at most `bytes_max` of the waiting bytes. Empty if none wait; nullopt if none will come.
   std::optional<std::string> Take(size_t bytes_max);
   // True if Take would return bytes or nullopt.
   bool HasWork() const;

@@ -18,7 +18,7 @@ inline constexpr absl::Duration kHttpRereadsTlsEvery = absl::Seconds(5);
 inline constexpr absl::Duration kHttpStreamBeatsEvery = absl::Seconds(5);
 // A stream whose reader takes no byte for so long, while there are some, loses its connection.
 inline constexpr absl::Duration kHttpStreamStallsMax = absl::Seconds(30);
-// What is handed to the library in one step of a stream; each stream has a buffer of this size.
+// The bytes that one step of a stream passes to the HTTP library; each stream has a buffer of this size.
 inline constexpr size_t kHttpStreamStepBytes = size_t{32} << 10;
 
 }  // namespace understudy::limits

@@ -1,4 +1,5 @@
-// What a handler of HttpServer gets and gives: a request, and the answer to it, at once or later.
+// HttpRequest, HttpAnswer and HttpReplier: the request that a handler of HttpServer gets, and its answer, at once or
+// later.
 //
 // Threads: HttpRequest and HttpAnswer are values; a HttpReplier may be used by any thread.
 #ifndef UNDERSTUDY_TRANSPORT_HTTP_HTTP_MESSAGE_H_
@@ -40,7 +41,7 @@ struct HttpAnswer {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  // Besides those of every answer: Content-Type, Connection, Cache-Control: no-store, X-Content-Type-Options.
+  // Headers besides those of every answer: Content-Type, Connection, Cache-Control: no-store, X-Content-Type-Options.
   std::vector<std::pair<std::string, std::string>> headers;
   // If it is set, the answer is this stream, and `body` and `content_type` are not used.
   std::shared_ptr<EventStream> events;

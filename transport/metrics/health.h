@@ -25,7 +25,7 @@
 
 namespace understudy::internal {
 
-// What the workers do, judged over several looks. A state machine: no threads, no clock.
+// WorkersPulse: judges from several looks whether the workers are stuck. A state machine without threads or a clock.
 class WorkersPulse {
  public:
   explicit WorkersPulse(absl::Duration stuck_after) : stuck_after_(stuck_after) {}
@@ -54,7 +54,7 @@ class TimersPulse {
  private:
   Executor& executor_;
   const absl::Duration stuck_after_;
-  // Of the last timer that was set. Shared with its callback, which may run after the destructor.
+  // Whether the last timer has fired. Shared with its callback, which may run after the destructor.
   std::shared_ptr<std::atomic<bool>> has_run_;
   MonotonicTime set_at_;
   uint64_t timer_ = 0;

@@ -43,8 +43,8 @@ struct MetricsOptions {
   // Allows an address beyond loopback without TLS. Anyone on the network can then read the metrics, and change them on
   // their way.
   bool insecure_plaintext_beyond_loopback = false;
-  // PEM files of certificates whose time of expiry is to be told, such as that of the node. That of `credentials` is
-  // told in any case.
+  // PEM files of certificates whose times of expiry are reported, such as the node's. The certificate of `credentials`
+  // is reported in any case.
   std::vector<std::string> certificate_files;
   // The version of the program, for understudy_build_info.
   std::string version;

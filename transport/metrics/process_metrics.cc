@@ -72,7 +72,7 @@ void WriteProcess(Exposition& out) {
   std::error_code error;
   const std::filesystem::directory_iterator descriptors("/proc/self/fd", error);
   out.Begin("process_open_fds", MetricType::kGauge, "Open file descriptors.");
-  // One of them is the iterator's own.
+  // The directory iterator has a descriptor of its own, which is not counted.
   out.Sample(error ? 0 : std::max<int64_t>(0, std::distance(descriptors, {}) - 1));
   rlimit limit{};
   (void)getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,4 +1,4 @@
-// ProcessMetrics: what the operating system and the certificates tell: CPU, memory, descriptors, times of expiry.
+// ProcessMetrics: metrics from the operating system and from certificates: CPU, memory, descriptors, times of expiry.
 //
 // The families process_* have the names and meanings that Prometheus' client libraries give them.
 // Threads: one.

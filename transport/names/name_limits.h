@@ -28,8 +28,9 @@ inline constexpr size_t kNamePartBytesMax = size_t{160} << 10;
 inline constexpr size_t kDescriptionBytesMax = size_t{128} << 10;
 // The most requests for descriptions in one part, so that they add at most 4 KiB to it.
 inline constexpr size_t kDescriptionRequestsPerPartMax = 256;
-// What the comparisons with one peer's descriptions may cost in a session, some 0.3 s. The cost is the number of pairs
-// of fields and values that are compared, and the bytes of the descriptions: 3,000 for two messages of 30 fields.
+// The cost that the comparisons with one peer's descriptions may have in a session: some 0.3 s. The cost is the number
+// of pairs of fields and values that are compared, plus the bytes of the descriptions: 3,000 for two messages of 30
+// fields.
 inline constexpr int64_t kComparisonStepsMax = 16'000'000;
 // The most parts sent to a peer that it has not taken yet. They suffice for 8,000
 // names in each round trip; a peer that takes none makes this node keep 8 parts.

@@ -82,7 +82,7 @@ struct NameEntry {
   MonotonicTime claimed;
   // Null if they are not known.
   std::shared_ptr<const proto::SignatureSet> mailboxes;
-  // What is misread of the mailboxes; null if nothing.
+  // What one of the two nodes would misread, mailbox by mailbox; null if nothing.
   std::shared_ptr<const MisreadMailboxes> misread;
   // False while a description of the mailboxes is awaited.
   bool is_compared = true;

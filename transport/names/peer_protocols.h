@@ -27,7 +27,8 @@
 
 namespace understudy {
 
-// For each mailbox of a set what is misread; empty if nothing.
+// For each mailbox of a set, a text that says what one of the two nodes would misread in its messages; an empty text if
+// nothing.
 using MisreadMailboxes = std::vector<std::string>;
 
 class PeerProtocols {
@@ -46,7 +47,7 @@ class PeerProtocols {
   // InvalidArgument if the description is malformed or too large; then the session must be ended. Requires IsAwaited.
   absl::StatusOr<std::set<std::string>> OnDescribed(const proto::SignatureSet& set, absl::string_view description,
                                                     const LocalTypes& types);
-  // What is misread of the set; null if nothing.
+  // Returns what one of the two nodes would misread, mailbox by mailbox of the set; null if nothing.
   std::shared_ptr<const MisreadMailboxes> Misread(uint32_t set) const;
 
  private:

@@ -35,7 +35,7 @@ struct MailboxKind {
   bool is_stream = false;  // the reply comes in items
 };
 
-// Of a mailbox, by the fingerprints of its messages; `reply` is 0 for a tell.
+// Returns the fingerprint of a mailbox from the fingerprints of its messages; `reply` is 0 for a tell.
 uint64_t MailboxFingerprint(const MailboxKind& kind, uint64_t request, uint64_t reply);
 
 // Differs if, and apart from a collision only if, the full name of the service or of one of its rpcs, the kind of an

@@ -39,10 +39,10 @@ void ClearRanges(actor_protocol::Protocol& protocol) {
 
 bool Has(uint64_t mailboxes, int i) { return (mailboxes >> i & 1) != 0; }
 
-// What says in a signature that the request or the reply comes in items (mailbox_signature.h).
+// The word that stands in a signature before a request or reply that comes in items (mailbox_signature.h).
 constexpr absl::string_view kStreamOf = "stream ";
 
-// The full names of the messages, without that.
+// The full names of the messages, without kStreamOf.
 std::string RequestOf(const proto::MailboxSignature& mailbox) {
   return std::string(absl::StripPrefix(mailbox.request(), kStreamOf));
 }

@@ -1,4 +1,5 @@
-// PeerSession: the streams that this node opens.
+// PeerSession: the streams that this node opens, when it opens them, and the pause before
+// it tries again after a failure.
 #include <algorithm>
 #include <cstdint>
 #include <string>

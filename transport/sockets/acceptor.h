@@ -38,7 +38,7 @@ struct ListeningSocket {
 
 // The address of the peer of `connected` as gRPC prints it; empty if the peer's Unix socket has no address.
 std::string PeerOf(int connected);
-// The same for a text that gRPC has printed, which escapes the brackets of IPv6.
+// Returns what PeerOf would return, given the peer's address as gRPC prints it, with the brackets of IPv6 escaped.
 std::string KeyOfPeer(absl::string_view peer);
 
 // A connection that ended before a stream began on it.

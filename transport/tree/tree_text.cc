@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "google/protobuf/text_format.h"
 #include "understudy/proto/supervision_tree.pb.h"
 #include "understudy/supervision/child_spec.h"
@@ -40,16 +39,16 @@ class Writer {
 
 void ToProto(const RestartBackoff& backoff, proto::ChildBackoff& out) {
   const RestartBackoff defaults;
-  if (backoff.min != defaults.min) out.set_min(absl::FormatDuration(backoff.min));
-  if (backoff.max != defaults.max) out.set_max(absl::FormatDuration(backoff.max));
+  if (backoff.min != defaults.min) out.set_min(tree_words::TextOf(backoff.min));
+  if (backoff.max != defaults.max) out.set_max(tree_words::TextOf(backoff.max));
   if (backoff.factor != defaults.factor) out.set_factor(backoff.factor);
   if (backoff.jitter != defaults.jitter) out.set_jitter(backoff.jitter);
-  if (backoff.reset_after != defaults.reset_after) out.set_reset_after(absl::FormatDuration(backoff.reset_after));
+  if (backoff.reset_after != defaults.reset_after) out.set_reset_after(tree_words::TextOf(backoff.reset_after));
   if (backoff.give_up_after_attempts != defaults.give_up_after_attempts) {
     out.set_give_up_after_attempts(backoff.give_up_after_attempts);
   }
   if (backoff.give_up_after != defaults.give_up_after) {
-    out.set_give_up_after(absl::FormatDuration(backoff.give_up_after));
+    out.set_give_up_after(tree_words::TextOf(backoff.give_up_after));
   }
 }
 
@@ -57,7 +56,7 @@ void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out)
   const SupervisorSpec defaults;
   out.set_strategy(tree_words::StrategyOf(spec.strategy));
   if (spec.intensity != defaults.intensity) out.set_intensity(spec.intensity);
-  if (spec.period != defaults.period) out.set_period(absl::FormatDuration(spec.period));
+  if (spec.period != defaults.period) out.set_period(tree_words::TextOf(spec.period));
   out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
   out.set_stop_together(spec.stop_together);
   if (spec.pool != nullptr) problems_.emplace_back("the root is a pool, which a file has as a child only");
@@ -88,18 +87,18 @@ void Writer::Child(const ChildSpec& child, proto::SupervisedChild& out) {
   if (child.backoff.has_value()) ToProto(*child.backoff, *out.mutable_backoff());
   if (child.budget.has_value()) {
     out.mutable_budget()->set_intensity(child.budget->intensity);
-    out.mutable_budget()->set_period(absl::FormatDuration(child.budget->period));
+    out.mutable_budget()->set_period(tree_words::TextOf(child.budget->period));
   }
   out.set_exclusive(child.exclusive);
   if (child.start_within != ChildSpec().start_within) {
-    out.set_start_within(absl::FormatDuration(child.start_within));
+    out.set_start_within(tree_words::TextOf(child.start_within));
   }
   if (child.placement.has_value()) {
     proto::ChildPlacement& placement = *out.mutable_placement();
     for (const std::string& node : child.placement->nodes) placement.add_node(node);
     placement.set_spread(child.placement->spread);
     if (child.placement->connect_within != NodePlacement().connect_within) {
-      placement.set_connect_within(absl::FormatDuration(child.placement->connect_within));
+      placement.set_connect_within(tree_words::TextOf(child.placement->connect_within));
     }
   }
   out.set_registered_as(child.registered_as);
@@ -122,7 +121,7 @@ void Writer::What(const ChildSpec& child, proto::SupervisedChild& out) {
       process.mutable_limits()->set_open_files(child.process->limits.open_files);
     }
     if (child.process->silent_within != ProcessSpec().silent_within) {
-      process.set_silent_within(absl::FormatDuration(child.process->silent_within));
+      process.set_silent_within(tree_words::TextOf(child.process->silent_within));
     }
   } else if (child.kind == ChildKind::kSupervisor && child.subtree != nullptr && child.subtree->pool != nullptr) {
     Pool(child, *out.mutable_pool());
@@ -149,7 +148,7 @@ void Writer::Pool(const ChildSpec& child, proto::ChildPool& out) {
   }
   if (child.factory.has_value()) out.set_factory(child.factory->name);
   if (spec.intensity != usual.intensity) out.set_intensity(spec.intensity);
-  if (spec.period != usual.period) out.set_period(absl::FormatDuration(spec.period));
+  if (spec.period != usual.period) out.set_period(tree_words::TextOf(spec.period));
   out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
   if (spec.pool->children_max != usual.pool->children_max) out.set_children_max(spec.pool->children_max);
   if (spec.pool->shards != usual.pool->shards) out.set_shards(spec.pool->shards);

@@ -39,10 +39,18 @@ RestartType RestartOf(proto::SupervisedChild::Restart restart) {
   return proto::SupervisedChild::Restart_IsValid(restart) ? static_cast<RestartType>(restart) : RestartType::kPermanent;
 }
 
+std::string TextOf(absl::Duration time) { return absl::FormatDuration(time); }
+
+absl::optional<absl::Duration> TimeOf(const std::string& text) {
+  absl::Duration time;
+  if (!absl::ParseDuration(text, &time)) return absl::nullopt;
+  return time;
+}
+
 std::string TextOf(const ChildShutdown& shutdown) {
   switch (shutdown.kind) {
     case ChildShutdown::Kind::kWithin:
-      return absl::FormatDuration(shutdown.timeout);
+      return TextOf(shutdown.timeout);
     case ChildShutdown::Kind::kBrutalKill:
       return "brutal_kill";
     case ChildShutdown::Kind::kInfinity:
@@ -54,9 +62,8 @@ std::string TextOf(const ChildShutdown& shutdown) {
 absl::optional<ChildShutdown> ShutdownOf(const std::string& text) {
   if (text == "brutal_kill") return ChildShutdown::BrutalKill();
   if (text == "infinity") return ChildShutdown::Infinity();
-  absl::Duration within;
-  if (absl::ParseDuration(text, &within)) return ChildShutdown::Within(within);
-  return absl::nullopt;
+  const absl::optional<absl::Duration> within = TimeOf(text);
+  return within.has_value() ? absl::make_optional(ChildShutdown::Within(*within)) : absl::nullopt;
 }
 
 }  // namespace understudy::tree_words

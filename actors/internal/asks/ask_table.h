@@ -207,8 +207,8 @@ class AskTable {
   // At the actor's end: the answers and items that were never taken.
   std::vector<Answer> TakeAnswers();
 
-  // What streams have besides their asks; those that this actor writes, too. Here and not in Rare, so that an actor
-  // that has neither asks nor streams is no larger.
+  // The streams of this actor's asks, and the streams that this actor writes. They are kept here so that an actor that
+  // has neither asks nor streams is no larger.
   StreamTable& streams();
   // Null if the actor has never had a stream.
   StreamTable* known_streams() const { return streams_.get(); }

@@ -37,8 +37,8 @@ class IncomingStream {
   };
   // The block of a typed `item` has the size that its writer has counted; unparsed bytes count as they are.
   Arrival OnItem(Payload& item);
-  // No more items come: the ask was answered, or the writer of the upload has ended it. The items that wait come first,
-  // and then this, OK or an error. The first call counts.
+  // The ask was answered, or the writer of the upload has ended it, so no item follows. Next gives the waiting items
+  // first, and then `end`. Later calls have no effect.
   void OnEnd(absl::Status end);
 
   // The program wants the next item. kWaits: none is there, and `next` waits for it from now on.
@@ -46,7 +46,7 @@ class IncomingStream {
   Step Next(uint64_t next, Payload& item);
   // The Next that waits; 0 if none does.
   uint64_t next() const { return next_; }
-  // That Next is over, by its deadline or with the item or end that the caller has for it.
+  // The waiting Next is over, by its deadline or because the caller answers it with an item or the end.
   void StopWaiting() { next_ = 0; }
 
   // The number of items whose credit is to be returned to the writer now; may be 0.

@@ -22,7 +22,7 @@
 
 namespace understudy::internal {
 
-// What is timed. Both last as long as the program.
+// The kind of handler whose runs are timed together. Both pointers are valid as long as the program.
 struct HandlerKind {
   const std::type_info* actor_class = nullptr;
   const void* mailbox = nullptr;  // a MailboxDeclaration; null: a handler of an event

@@ -125,8 +125,8 @@ struct Envelope {
 
   CallPart& call() { return *reinterpret_cast<CallPart*>(this + 1); }
   const CallPart& call() const { return *reinterpret_cast<const CallPart*>(this + 1); }
-  // Of a message that is not in its mailbox yet: the gates that counted it, or, if it is early or beside, which mailbox
-  // it is for.
+  // For a message that is not in its mailbox yet: the gates that counted it. A message that is early, or beside
+  // the capacity, has the hash of its mailbox instead.
   Gate* gates() const {
     return reinterpret_cast<Gate*>(arriving & kAddressMask);  // NOLINT(performance-no-int-to-ptr): set_gates stored it
   }

@@ -24,11 +24,11 @@
 
 namespace understudy::internal {
 
-// What the kernel does for each Overflow: the one place that tells them apart.
+// How the kernel treats a mailbox with a given Overflow. No other code tells the policies apart.
 struct OverflowRules {
-  uint32_t capacities_accepted = 1;  // so many times its capacity does the mailbox accept before it refuses
-  bool drops_oldest = false;         // the owner, beyond the capacity
-  bool fails_actor = false;          // beyond the capacity, besides the refusal
+  uint32_t capacities_accepted = 1;  // the mailbox accepts this many times its capacity before it refuses
+  bool drops_oldest = false;         // the owner drops the oldest messages beyond the capacity
+  bool fails_actor = false;          // a message beyond the capacity also fails the actor
 
   // The policy does more than refuse.
   bool acts() const { return drops_oldest || fails_actor; }
@@ -65,8 +65,8 @@ struct MailboxDeclaration {
     const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
     return fits && (ask != 0) == is_call() && ItemBits(ask) == item_bits;
   }
-  // What a call takes and gives, as signatures and inspection show it: the name of a type, after "stream " if it comes
-  // in items. The second is empty for a tell.
+  // The types of the request and of the reply, as signatures and inspection show them: the name of the type, after
+  // "stream " if it comes in items. ReplyText is empty for a tell.
   std::string RequestText() const;
   std::string ReplyText() const;
   bool has_bytes() const { return capacity_bytes != SIZE_MAX; }

@@ -65,8 +65,8 @@ class LedgerBook {
 
   // Makes a page for an actor with that number of mailboxes. EndLife deletes it.
   Page* OpenPage(Pid actor, size_t mailboxes);
-  // Adds the counts of the life that `cell` has, and its page, which may be null, to
-  // those of ended actors. Requires that the life has ended and no message waits.
+  // Adds the counts of the cell's present life, and of its page, which may be null, to the
+  // totals of ended actors. Requires that the life has ended and no message waits.
   void EndLife(const ActorCell& cell, Page* page);
   // The counts of ended actors with that layout for that mailbox.
   Counts& OfEnded(const MailboxLayout& layout, size_t place);

@@ -46,7 +46,7 @@ bool Tracing::AdmitsForeign() {
   if (foreign_interval_nanos_ > 0) {
     const int64_t now = clock_.Now().nanos();
     int64_t due = foreign_due_nanos_.load(std::memory_order_relaxed);
-    // As many as come in one second may come at once.
+    // A burst may use the allowance of one second at once.
     while (due - now < kSecondNanos - foreign_interval_nanos_ + 1) {
       const int64_t next = std::max(due, now) + foreign_interval_nanos_;
       if (foreign_due_nanos_.compare_exchange_weak(due, next, std::memory_order_relaxed)) return true;

@@ -56,7 +56,7 @@ class SendSpan {
  public:
   SendSpan(Tracing& tracing, Pid from, uint32_t mailbox);
 
-  // What the message carries; null if its trace has used up its hops.
+  // The trace that the message carries; null if the trace has used up its hops.
   const TracePart* part() const { return carries_ ? &part_ : nullptr; }
   // A tell was accepted or refused.
   void End(absl::StatusCode status);

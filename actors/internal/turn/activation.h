@@ -100,7 +100,7 @@ class RootTask {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// What a handler of a trace sends carries `context`, whose span is the handler's.
+// The trace of one handler. Messages that the handler sends carry `context`, whose span is the handler's.
 struct HandlerTrace {
   TraceContext context;
   Span span;              // until it ends

@@ -87,7 +87,7 @@ ABSL_ATTRIBUTE_NOINLINE void SortMarked(ActorCore& core, CurrentTurn& turn, Enve
   if (next == nullptr || !WaitingMark::IsOn(*next)) core.NoteTime(now);
 }
 
-// Sorts what has arrived.
+// Sorts the messages and signals that have arrived since the last call.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTurn& turn) {
   Envelope* envelope = core.cell().TakeInbound();
   const uint64_t own_life = turn.self.life();
@@ -172,8 +172,8 @@ ActorCore& ActorCore::OfThisTurn() {
 
 ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? ThisTurn().actor() : nullptr; }
 
-// Does what is next if that is not simply to handle the oldest message (HandlesOldest). Returns false if there is
-// nothing to do.
+// Takes the next step of the turn if it is not simply to handle the oldest message (HandlesOldest). Returns false if
+// there is nothing to do.
 bool ActorCore::HandleNext() {
   if (ABSL_PREDICT_FALSE(stage_.has_deferred())) {
     Sweep();

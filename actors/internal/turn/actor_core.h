@@ -59,8 +59,11 @@
 
 namespace understudy::internal {
 
-// What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code (an
-// overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
+// What ends an actor.
+// - kOwn: its own code (Fail, Stop, an exception)
+// - kOwnOutside: its own doing outside its code (an overflow, an exit that it sent to itself)
+// - kTold: an exit, a request to stop or a timeout from elsewhere
+// - kKill: a Kill
 enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
 
 // The answer to a call of `callee` whose Replier was destroyed unused.
@@ -138,11 +141,11 @@ class ActorCore final : public CellOwner {
   // What the actor does now. Async-signal-safe.
   Occupation occupation() const;
 
-  // The stamp of a message or event that has just been sorted: larger than all before. It is about the time at which
-  // the message came, in nanoseconds: that of the last NoteTime, and as many more as were sorted since, which are fewer
-  // than have passed. Not before the constructor runs.
+  // Returns the stamp for a message or event that has just been sorted: larger than all stamps before. A stamp is
+  // roughly the time of arrival in nanoseconds: the time of the last NoteTime, plus one for each message sorted since,
+  // which is less than the time that has passed. Not called before the constructor runs.
   uint64_t NextStamp() { return ++last_stamp_; }
-  // What is sorted next came at `time`, or the turn that sorts it began then.
+  // The messages sorted next arrived at `time`, or the turn that sorts them began then.
   void NoteTime(MonotonicTime time) { last_stamp_ = std::max(last_stamp_, static_cast<uint64_t>(time.nanos())); }
   // Handles a message that has left its mailbox, with clause `clause` of `table`.
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);

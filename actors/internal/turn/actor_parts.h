@@ -66,7 +66,7 @@ class ActorParts {
   absl::optional<Random>& random() { return made().random; }
   // The counts of every disposition except handled; null until the first.
   LedgerBook::Page*& ledger() { return made().ledger; }
-  // What arrived after the signal that ends the actor.
+  // Messages that arrived after the signal that ends the actor.
   std::vector<Envelope*>& unsorted() { return made().unsorted; }
   // Until the actor has started: the mailboxes that no clause names, though one has to. Bit i is mailbox i.
   uint64_t& unhandled_mailboxes() { return made().unhandled_mailboxes; }

@@ -13,7 +13,7 @@ namespace understudy::internal {
 
 class ActorCore;
 
-// What a cancel says to the callee: OK if the asker has cancelled the call, else how the asker ends.
+// The status that a cancel carries to the callee: OK if the asker has cancelled the call, else how the asker ends.
 absl::Status WhyStreamIsCancelled(const ActorCore& core);
 
 // At the asker: ask `id`, whose answer or request is a stream, was answered.

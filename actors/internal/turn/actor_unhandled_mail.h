@@ -21,7 +21,7 @@ uint64_t HeirsMonitor(ActorCore& core);
 // Counts an early message, which was not sorted when the life ended, in its mailbox. Returns false if that mailbox does
 // not exist, does not keep its mail, or has no room.
 bool KeepEarly(ActorCore& core, Envelope* envelope);
-// What the life leaves: mail of the predecessor that this actor has not taken, then `kept`.
+// Returns the mail that the life leaves: first mail of the predecessor that this actor has not taken, then `kept`.
 UnhandledMail LeaveUnhandledMail(ActorCore& core, std::vector<Envelope*> kept, const ExitReason& reason);
 // Puts the predecessor's mail into the mailboxes. Called before the gates open, so it precedes all messages that are
 // sent to this life.

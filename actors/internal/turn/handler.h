@@ -86,7 +86,7 @@ inline constexpr bool kMovesMessage =
     !std::is_trivially_copyable_v<Request> && (std::is_same_v<typename FirstParameter<F>::type, Request> ||
                                                std::is_same_v<typename FirstParameter<F>::type, Request&&>);
 
-// What F is given of a message of M: the message, or the stream of an upload's items.
+// The type of F's first argument for a message of M: the message, or the stream of an upload's items.
 template <class M, class F>
 struct HandedOfMessage {
   using type = HandedAs<F, typename MessageTraits<M>::Request>;
@@ -134,7 +134,7 @@ using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Acto
 // The type of a call's reply. int, not void, for tells, so that Replier<ReplyOf<…>> is a type for them too.
 template <class Traits>
 using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
-// What a call's handler may take as its second argument; a stream's must.
+// The type of a call handler's second argument, which the handler of a call may take and that of a stream must take.
 template <class Traits>
 using AnswererOf = std::conditional_t<Traits::kIsStream, StreamWriter<ReplyOf<Traits>>, Replier<ReplyOf<Traits>>>;
 

@@ -17,7 +17,7 @@ namespace {
 
 BehaviorPtr Named(absl::string_view name) { return BehaviorPtr(BehaviorTable::Make(name, BehaviorDraft())); }
 
-TEST(BehaviorStackTest, WhatIsSetLastIsEnteredNextAndOnce) {
+TEST(BehaviorStackTest, TheBehaviorSetLastIsEnteredNextAndOnce) {
   BehaviorStack stack;
   EXPECT_EQ(stack.next(), nullptr);
   const BehaviorPtr last = Named("last");

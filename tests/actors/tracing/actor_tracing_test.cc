@@ -285,7 +285,7 @@ TEST_F(ActorTracingTest, AMessageBeforeTheStartKeepsItsTrace) {
   EXPECT_THAT(Tree(), ElementsAre("handle<send", "send<work", "wait<send", "work<"));
 }
 
-TEST_F(ActorTracingTest, WhatFollowsEndTraceBelongsToNone) {
+TEST_F(ActorTracingTest, MessagesSentAfterEndTraceBelongToNoTrace) {
   Act(first_, [this](Performer& self) {
     (void)self.context().StartTrace("work");
     self.context().EndTrace();

@@ -99,7 +99,7 @@ TEST_F(TracingTest, IdsDifferAndComeFromTheSeed) {
   EXPECT_EQ(ids.size(), 400U);
 }
 
-TEST_F(TracingTest, OfOthersAsManyAreAdmittedInASecondAsTheOptionsSay) {
+TEST_F(TracingTest, AdmitsAsManyForeignTracesInASecondAsTheOptionsSay) {
   internal::Tracing tracing({.spans = &spans_, .foreign_per_second = 100}, clock_, /*seed=*/7);
   const auto admitted = [&](int of) {
     int count = 0;
@@ -115,7 +115,7 @@ TEST_F(TracingTest, OfOthersAsManyAreAdmittedInASecondAsTheOptionsSay) {
   EXPECT_EQ(admitted(1000), 100);
 }
 
-TEST_F(TracingTest, OfOthersNoneIsAdmittedIfTheOptionsSaySo) {
+TEST_F(TracingTest, AdmitsNoForeignTraceIfTheOptionsSaySo) {
   internal::Tracing tracing({.spans = &spans_, .foreign_per_second = 0}, clock_, /*seed=*/7);
   EXPECT_FALSE(tracing.AdmitsForeign());
 }

@@ -79,7 +79,7 @@ TEST_P(TracedLogTest, ALineOfAHandlerOfATraceHasTheTracesId) {
   EXPECT_THAT(written, HasSubstr(Mark()));
 }
 
-TEST_P(TracedLogTest, SoHasALineAfterAnAwait) {
+TEST_P(TracedLogTest, ALineAfterAnAwaitHasTheTracesId) {
   const std::string written = Traced(&Clerk::file_later, "filed");
   EXPECT_THAT(written, HasSubstr(Mark()));
 }

@@ -206,7 +206,7 @@ TEST_F(DemoTest, APageShowsItLive) {
   EXPECT_GE(demo.AwaitEnd(kPatience), 0);
 }
 
-TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
+TEST_F(DemoTest, InputThatCannotRunIsRefusedWithStatusTwo) {
   const std::vector<std::vector<std::string>> cases = {{"--speed=0"},
                                                        {"--kills=some"},
                                                        {"--seed=x"},

@@ -55,7 +55,7 @@ TEST(AmountTest, DecimalsAreCents) {
   EXPECT_EQ(FormatAmount(11905), "119.05");
 }
 
-TEST(AmountTest, WhatIsNoAmountIsRefusedWithTheText) {
+TEST(AmountTest, ATextThatIsNoAmountIsRefusedWithTheText) {
   for (const char* text : {"", ".", "1.", ".5", "1.234", "-1", "+1", "1e3", "1,50", " 1", "0", "0.00",
                            "1000000000000.01", "99999999999999999999999999"}) {
     absl::StatusOr<int64_t> cents = ParseAmount(text);

@@ -58,7 +58,7 @@ RecordRequest ClosingRecord(const std::string& lot, const std::string& winner, i
   return request;
 }
 
-TEST(LedgerStoreTest, WhatWasCommittedIsThereAfterReopening) {
+TEST(LedgerStoreTest, CommittedRecordsAreThereAfterReopening) {
   const std::string path = FreshPath();
   {
     auto store = OpenOrDie(path);

@@ -34,7 +34,7 @@ TEST(PaceTest, AtTheHighestSpeedBiddersDoNotWaitAndTheWholeTimeIsASecond) {
   EXPECT_EQ(pace.WallTime(absl::FromUnixSeconds(1100)), kOpens + absl::Seconds(1));
 }
 
-TEST(PaceTest, WhatIsNoSpeedIsRefused) {
+TEST(PaceTest, AnInvalidSpeedIsRefused) {
   for (const char* speed : {"", "fast", "0", "-1", "nan", "inf", "1s"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(PaceFor(speed).status())) << speed;
   }

@@ -146,7 +146,7 @@ TEST(RunChecksTest, ANodesLastEndCounts) {
   EXPECT_FALSE(ends[2].is_clean);
 }
 
-TEST(TimelineTest, WhatManySawAtOnceIsOneLine) {
+TEST(TimelineTest, AnEventThatManySawAtOnceIsOneLine) {
   const std::vector<std::string> lines = FormatTimeline(
       {At(2'000'000, "down", "auction/b", "NoConnection"), At(1'500'000, "exited", "house-1", "why"),
        At(2'000'001, "down", "auction/a", "NoConnection"), At(2'000'002, "down", "auction/a", "NoConnection"),
@@ -203,7 +203,7 @@ TEST(ProblemsTest, OfAFileWithVeryManyTheFirstAreToldAndHowManyMoreThereAre) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kProblemsShownMax + 4);
 }
 
-TEST(ProblemsTest, WhatATerminalWouldObeyIsNotPrinted) {
+TEST(ProblemsTest, ControlCharactersAreNotPrinted) {
   EXPECT_EQ(FormatProblems({{"bids\x1b.csv", 3, "unknown lot '\x1b[2J\xff\xc2\x9bJ\xc3\xb6rg'"}}),
             "  bids?.csv\n       3: unknown lot '?[2J???J\xc3\xb6rg'\n");
 }

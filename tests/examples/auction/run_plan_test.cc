@@ -62,7 +62,7 @@ TEST(RunPlanTest, SeedsDifferInWhoIsHit) {
   EXPECT_GT(after.size(), 20u);
 }
 
-TEST(RunPlanTest, WhatIsPlannedCanHappen) {
+TEST(RunPlanTest, EachPlannedFailureCanHappen) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     for (int count : {2, 3, 7, 100}) {
       const RunPlan plan = *MakeRunPlan(Lots(8), Bids(count, 3), seed, Kills());

@@ -105,7 +105,7 @@ TEST_F(OrdersTest, AnOrderThatTheItemRefusesIsCancelled) {
   system().Advance(absl::Seconds(1));
 }
 
-TEST_F(OrdersTest, WhatMakesNoSenseIsRefusedWithItsCode) {
+TEST_F(OrdersTest, AnImpossibleRequestIsRefusedWithItsCode) {
   EXPECT_TRUE(absl::IsNotFound(Call(desk_.inquire(), "a").status()));
   EXPECT_TRUE(absl::IsNotFound(Call(desk_.pay(), "a").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Call(desk_.pay(), "../a").status()));

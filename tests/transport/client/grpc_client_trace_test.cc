@@ -106,14 +106,14 @@ TEST_F(GrpcClientTraceTest, ACallCarriesTheTraceOfItsMessage) {
   EXPECT_EQ(TraceContext::FromTraceParent(server_.counts.its_traces()[0])->trace, trace.context().trace);
 }
 
-TEST_F(GrpcClientTraceTest, SoDoesACast) {
+TEST_F(GrpcClientTraceTest, ACastCarriesTheTraceOfItsMessage) {
   const TraceScope trace(system_, "work");
   desk_.note().Tell(TextOf(""));
   EXPECT_TRUE(Eventually([&] { return server_.counts.notes == 1; }));
   ExpectCarriesTheSpanOfItsHandler();
 }
 
-TEST_F(GrpcClientTraceTest, SoDoesAStream) {
+TEST_F(GrpcClientTraceTest, AStreamCarriesTheTraceOfItsMessage) {
   const Ref<TracedReader> reader = system_.Spawn<TracedReader>(desk_);
   const absl::StatusOr<int> items = system_.Ask(reader[&TracedReader::read], 3, kWithin);
   ASSERT_TRUE(items.ok()) << items.status();
@@ -121,7 +121,7 @@ TEST_F(GrpcClientTraceTest, SoDoesAStream) {
   ExpectCarriesTheSpanOfItsHandler();
 }
 
-TEST_F(GrpcClientTraceTest, SoDoesAnUpload) {
+TEST_F(GrpcClientTraceTest, AnUploadCarriesTheTraceOfItsMessage) {
   const Ref<TracedUploader> uploader = system_.Spawn<TracedUploader>(desk_);
   const absl::StatusOr<int> replied = system_.Ask(uploader[&TracedUploader::upload], 0, kWithin);
   ASSERT_TRUE(replied.ok()) << replied.status();

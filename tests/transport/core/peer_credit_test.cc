@@ -183,7 +183,7 @@ TEST_F(PeerCreditTest, NonsenseIsAnError) {
 
 // ---- What is due ----
 
-TEST_F(PeerCreditTest, WhatIsUrgentIsWorkAtOnceAndOnce) {
+TEST_F(PeerCreditTest, UrgentCreditIsWorkAtOnceAndOnce) {
   ASSERT_TRUE(Arrive(kCreditTerms.first_allowance.bytes));
   credit_.Schedule(now_);
   credit_.Schedule(now_);
@@ -197,7 +197,7 @@ TEST_F(PeerCreditTest, WhatIsUrgentIsWorkAtOnceAndOnce) {
   EXPECT_EQ(credit_.given(), due[0].amount);
 }
 
-TEST_F(PeerCreditTest, WhatIsNotUrgentIsDueAfterTheDelay) {
+TEST_F(PeerCreditTest, CreditThatIsNotUrgentIsDueAfterTheDelay) {
   ASSERT_TRUE(Arrive(10));
   credit_.OnReleased(kHere, Admission::kAllowance, {.messages = 1, .bytes = 10});
   credit_.Schedule(now_);

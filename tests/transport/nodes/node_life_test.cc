@@ -21,7 +21,7 @@
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/testing/kept_log.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/node.h"
@@ -239,7 +239,7 @@ TEST(NodeUserCode, ADeadLetterListenerThatDoesNotReturnHoldsUpNoPeer) {
     if (!told.HasBeenNotified()) told.Notify();
     go_on.WaitForNotification();
   });
-  known.fail().Tell(EchoActor::Text());
+  known.fail().Tell(Echo::Text());
   ASSERT_TRUE(told.WaitForNotificationWithTimeout(kDeadline));
   EXPECT_TRUE(Say(house.system, echo, "hello").ok());
   go_on.Notify();

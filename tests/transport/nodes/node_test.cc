@@ -23,7 +23,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
@@ -103,7 +103,7 @@ TEST(Node, AMonitorTellsWhyAnActorOfAnotherNodeEnded) {
   ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
   const EchoRef echo = Find(house.system, "ledger/echo");
   const auto down = Watch(house.system, echo.pid());
-  EchoActor::Text text;
+  Echo::Text text;
   text.set_value("page 7 is torn");
   echo.fail().Tell(text);
   EXPECT_EQ(down->Wait(), ExitReason::Failed(absl::DataLossError("page 7 is torn")));
@@ -310,7 +310,7 @@ TEST(NodeProcess, SigtermDrainsAndExitsCleanly) {
 TEST(NodeProcess, ItExitsWithAFailureWhenItsTreeFails) {
   RemoteNode ledger("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger.address()}}});
-  Find(house.system, "ledger/echo").fail().Tell(EchoActor::Text());
+  Find(house.system, "ledger/echo").fail().Tell(Echo::Text());
   EXPECT_EQ(ledger.WaitForEnd(), ExitReason::OsExit(1));
 }
 

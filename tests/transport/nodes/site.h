@@ -23,7 +23,7 @@
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/session/frame_stream.h"
@@ -189,9 +189,9 @@ inline EchoRef Find(ActorSystem& system, const std::string& name) {
 }
 
 inline absl::StatusOr<std::string> Say(ActorSystem& system, EchoRef echo, const std::string& text) {
-  EchoActor::Text request;
+  Echo::Text request;
   request.set_value(text);
-  absl::StatusOr<EchoActor::Text> answer = system.Ask(echo.say(), std::move(request), kDeadline);
+  absl::StatusOr<Echo::Text> answer = system.Ask(echo.say(), std::move(request), kDeadline);
   if (!answer.ok()) return answer.status();
   return answer->value();
 }

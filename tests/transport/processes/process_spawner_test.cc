@@ -36,7 +36,7 @@
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
-#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/echo/echo_actor.h"
 #include "understudy/tests/transport/processes/story.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
@@ -176,7 +176,7 @@ TEST_F(ProcessSpawnerTest, AChildIsStartedWhenItsNodeSaysSoAndCanBeAsked) {
   EXPECT_EQ(story->WaitFor(1), std::vector<std::string>{"started"});
   // What it published before it was started is here already.
   EXPECT_TRUE(system_.WhereIs("echo/house-1").has_value());
-  EchoActor::Text text;
+  Echo::Text text;
   text.set_value("hello");
   const auto answer = system_.Ask(Find("echo/house-1").say(), text, kDeadline);
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -226,7 +226,7 @@ TEST_F(ProcessSpawnerTest, AChildThatEndsItselfIsNotKilledForIt) {
   Launch(TestNode("house-1", {"child"}), story);
   story->WaitFor(1);
   // Its tree fails, so it leaves in order and exits with 1.
-  Find("echo/house-1").fail().Tell(EchoActor::Text());
+  Find("echo/house-1").fail().Tell(Echo::Text());
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsExit(1))));
 }
 
@@ -253,7 +253,7 @@ TEST_F(ProcessSpawnerTest, OneThatIsSilentForLongerThanItMayIsKilled) {
   Launch(child, story);
   EXPECT_EQ(story->WaitFor(1)[0], "started");
   const MonotonicTime before = Clock::Real().Now();
-  Die(Find("echo/house-1"), EchoActor::kOnlyStop);
+  Die(Find("echo/house-1"), Echo::kOnlyStop);
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
   EXPECT_LT(Clock::Real().Now() - before, limits::kProcessChildSilence);
 }
@@ -275,7 +275,7 @@ TEST_F(ProcessSpawnerTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsR
     ASSERT_TRUE(impostor.ok()) << impostor.status();
     EXPECT_THAT(refused->WaitFor(1)[0], HasSubstr("the connection that it came by is another node's"));
   }
-  EXPECT_TRUE(system_.Ask(Find("echo/house-1").say(), EchoActor::Text(), kDeadline).ok());
+  EXPECT_TRUE(system_.Ask(Find("echo/house-1").say(), Echo::Text(), kDeadline).ok());
 }
 
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
@@ -314,7 +314,7 @@ TEST_F(ProcessSpawnerTest, WhoIsLinkedToAnActorOfAKilledNodeIsToldNoConnectionWi
   const EchoRef echo = Find("echo/house-1");
   const Ref<Linked> linked = system_.Spawn<Linked>(echo.pid(), told);
   ASSERT_TRUE(system_.AwaitStart(linked.pid(), kDeadline).ok());
-  ASSERT_TRUE(system_.Ask(echo.say(), EchoActor::Text(), kDeadline).ok());
+  ASSERT_TRUE(system_.Ask(echo.say(), Echo::Text(), kDeadline).ok());
   const MonotonicTime before = Clock::Real().Now();
   Die(echo, -SIGKILL);
   EXPECT_THAT(told->WaitFor(1), ElementsAre("NoConnection"));
@@ -376,7 +376,7 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   Launch(TestNode("house-2", {"relay", "echo/house-1"}), story_2);
   story_1->WaitFor(1);
   story_2->WaitFor(1);
-  EchoActor::Text text;
+  Echo::Text text;
   text.set_value("hello");
   auto answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -419,7 +419,7 @@ TEST_F(ProcessesOverTcpTest, ChildrenMeetEachOtherByTheirCertificates) {
     Launch(*house, story);
   }
   EXPECT_THAT(story->WaitFor(2), ElementsAre("started", "started"));
-  EchoActor::Text text;
+  Echo::Text text;
   text.set_value("hello");
   const auto answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
   ASSERT_TRUE(answer.ok()) << answer.status();

@@ -248,7 +248,7 @@ void DefineMoreSetsOfMailboxesThanANodeMayHave(Guest& guest) {
 
 void FillAClosedMailbox(Guest& guest, Admission admission) {
   const Pid tally = guest.Tally();
-  TallyActor::Bytes message;
+  Tally::Bytes message;
   message.set_value(std::string(50'000, 'x'));
   const std::string payload = message.SerializeAsString();
   for (int i = 0; i < 1000; ++i) {
@@ -308,7 +308,7 @@ void GrantCreditForInventedMailboxes(Guest& guest) {
 // Ledger keeps the answers until they are acknowledged. The guest keeps to its allowance.
 void AskWithoutAcknowledgingTheAnswers(Guest& guest) {
   const Pid tally = guest.Tally();
-  TallyActor::Number lane;
+  Tally::Number lane;
   lane.set_value(99);
   int64_t allowance = kCreditTerms.first_allowance.messages;
   for (uint64_t i = 1; i <= 2000; ++i) {
@@ -344,7 +344,7 @@ class HostileAttackTest : public HostileClientTest {
     std::string text;
     int64_t value = -1;
     const bool has_come = Becomes([&] {
-      const absl::StatusOr<TallyActor::Text> status = house_->system().Ask(tally_.status(), {}, kDeadline);
+      const absl::StatusOr<Tally::Text> status = house_->system().Ask(tally_.status(), {}, kDeadline);
       text = status.ok() ? status->value() : status.status().ToString();
       for (absl::string_view line : absl::StrSplit(text, '\n')) {
         if (absl::ConsumePrefix(&line, name)) (void)absl::SimpleAtoi(line, &value);

@@ -115,7 +115,7 @@ TEST(Stall, BothWaysIsSuspectAfterTheSilenceAndDownAfterTheGraceAtBothEnds) {
   EXPECT_LE(suspect, kSilence + kSlack);
   wire.ExpectDownOnceAtBothEnds(began, kSilence / 2 + kGrace, kSilence + kGrace + kSlack);
   wire.ExpectNothingMore();
-  const absl::StatusOr<TallyActor::Number> asked = wire.house.system().Ask(wire.tally.ask(), {}, kDeadline);
+  const absl::StatusOr<Tally::Number> asked = wire.house.system().Ask(wire.tally.ask(), {}, kDeadline);
   EXPECT_TRUE(IsNoConnection(asked.status())) << asked.status();
 }
 
@@ -228,7 +228,7 @@ TEST(Throttle, IsNoSilence) {
   constexpr int64_t kBytesPerSecond = 200'000;
   constexpr int64_t kLoadBytes = 400'000;
   wire.proxy.Throttle(kBytesPerSecond);
-  TallyActor::Bytes load;
+  Tally::Bytes load;
   load.set_value(std::string(kLoadBytes, 'x'));
   const MonotonicTime began = Now();
   ASSERT_TRUE(wire.tally.load().Send(std::move(load)).ok());

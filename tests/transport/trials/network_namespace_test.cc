@@ -242,7 +242,7 @@ TEST_F(NetworkNamespaceTest, OnASlowLinkSmallAsksPassWhileALargeMessageTravels) 
   Join(absl::Seconds(30), kLongGrace);
   // Five million bytes a second.
   Execute("tc qdisc add dev trial0 root tbf rate 40mbit burst 64kb latency 50ms");
-  TallyActor::Bytes load;
+  Tally::Bytes load;
   load.set_value(std::string(kLoadBytes, 'x'));
   const MonotonicTime began = Now();
   ASSERT_TRUE(tally_.load().Send(std::move(load)).ok());

@@ -1,7 +1,7 @@
 // Tally: writes down the numbers that its senders tell and ask it, and says whether each sender's numbers came complete
 // and in order.
 //
-// A number is lane * kLane + n, where a lane is one sender and n counts from 0.
+// A number is lane * Tally::kLane + n, where a lane is one sender and n counts from 0.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TALLY_ACTOR_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TALLY_ACTOR_H_
 
@@ -10,61 +10,21 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/channel.h"
-#include "understudy/actors/mailbox.h"
-#include "understudy/actors/mailbox_signature.h"
-#include "understudy/actors/message.h"
-#include "understudy/actors/ref.h"
-#include "understudy/actors/registry.h"
+#include "understudy/tests/transport/trials/tally.actor.h"
 
 namespace understudy::testing {
 
-class TallyRef;
-
-class TallyActor : public Actor {
+class Tally final : public TallyActor {
  public:
-  using Ref = TallyRef;
   using Number = google::protobuf::Int64Value;
   using Text = google::protobuf::StringValue;
   using Bytes = google::protobuf::BytesValue;
-  static constexpr absl::string_view kService = "understudy.test.Tally";
   static constexpr int64_t kLane = 1'000'000;
 
- protected:
-  Mailbox<"Tell", Number> tell{this};
-  Mailbox<"Ask", Call<Number, Number>> ask{this};
-  Mailbox<"Load", Bytes> load{this, {.capacity_messages = 100}};
-  // Whether the numbers of that lane are 0, 1, 2, …: "2000 in order", "after 7 came 9".
-  Mailbox<"Report", Call<Number, Text>> report{this};
-  // What its process says of itself, as Tally was told when it was made.
-  Mailbox<"Status", Call<Text, Text>> status{this};
-  // No behaviour of Tally opens it.
-  Mailbox<"Shut", Bytes> shut{this};
-  friend class TallyRef;
-};
-
-class TallyRef : public Ref<TallyActor> {
- public:
-  using Ref<TallyActor>::Ref;
-  Channel<TallyActor::Number> tell() const { return (*this)[&TallyActor::tell]; }
-  Channel<Call<TallyActor::Number, TallyActor::Number>> ask() const { return (*this)[&TallyActor::ask]; }
-  Channel<TallyActor::Bytes> load() const { return (*this)[&TallyActor::load]; }
-  Channel<Call<TallyActor::Number, TallyActor::Text>> report() const { return (*this)[&TallyActor::report]; }
-  Channel<Call<TallyActor::Text, TallyActor::Text>> status() const { return (*this)[&TallyActor::status]; }
-  static std::vector<MailboxSignature> Mailboxes() {
-    return {SignatureOf(&TallyActor::tell),   SignatureOf(&TallyActor::ask),    SignatureOf(&TallyActor::load),
-            SignatureOf(&TallyActor::report), SignatureOf(&TallyActor::status), SignatureOf(&TallyActor::shut)};
-  }
-};
-
-class Tally final : public TallyActor {
- public:
   explicit Tally(std::function<std::string()> tell_status = nullptr) : tell_status_(std::move(tell_status)) {}
   StartResult Start() override { return counting_; }
 
@@ -107,6 +67,8 @@ class Tally final : public TallyActor {
                      On(load, &Tally::Loaded),
                      On(report, &Tally::Report),
                      On(status, &Tally::Status)};
+  // Never entered, so `shut` stays closed. An actor needs a clause for each mailbox of its service to start.
+  Behavior open_to_all_{"open to all", Drop(shut)};
 };
 
 }  // namespace understudy::testing

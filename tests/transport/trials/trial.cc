@@ -176,9 +176,9 @@ TallyRef LocalNode::Find(const std::string& name) {
 }
 
 std::string LocalNode::Report(TallyRef tally, int64_t lane) {
-  TallyActor::Number number;
+  Tally::Number number;
   number.set_value(lane);
-  const absl::StatusOr<TallyActor::Text> report = system_.Ask(tally.report(), number, kDeadline);
+  const absl::StatusOr<Tally::Text> report = system_.Ask(tally.report(), number, kDeadline);
   return report.ok() ? report->value() : report.status().ToString();
 }
 
@@ -242,8 +242,8 @@ void Traffic::Join() {
 
 void Traffic::Tell() {
   while (told_.load(std::memory_order_relaxed) < count_) {
-    TallyActor::Number number;
-    number.set_value(lane_ * TallyActor::kLane + told_.load(std::memory_order_relaxed));
+    Tally::Number number;
+    number.set_value(lane_ * Tally::kLane + told_.load(std::memory_order_relaxed));
     const absl::Status sent = to_.tell().Send(number);
     if (sent.ok()) {
       told_.fetch_add(1, std::memory_order_relaxed);
@@ -258,9 +258,9 @@ void Traffic::Tell() {
 
 void Traffic::Ask() {
   while (asked_.load(std::memory_order_relaxed) < asks_) {
-    TallyActor::Number number;
-    number.set_value((lane_ + 1) * TallyActor::kLane + asked_.load(std::memory_order_relaxed));
-    const absl::StatusOr<TallyActor::Number> answer = from_.system().Ask(to_.ask(), number, kDeadline);
+    Tally::Number number;
+    number.set_value((lane_ + 1) * Tally::kLane + asked_.load(std::memory_order_relaxed));
+    const absl::StatusOr<Tally::Number> answer = from_.system().Ask(to_.ask(), number, kDeadline);
     EXPECT_TRUE(answer.ok()) << "ask " << asked_.load(std::memory_order_relaxed) << ": " << answer.status();
     if (!answer.ok()) return;
     EXPECT_EQ(answer->value(), number.value());
