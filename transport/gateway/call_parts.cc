@@ -36,6 +36,8 @@ absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request) {
   return absl::InternalError("gRPC could not decompress the request");
 }
 
+absl::Status NoRequestError() { return absl::InternalError("the call has no request: expected one message"); }
+
 grpc::ByteBuffer ToBuffer(std::string bytes) {
   // Shorter ones are copied into the slice itself, or into a block that costs no more than the string's.
   constexpr size_t kCopiedBytesMax = 1024;

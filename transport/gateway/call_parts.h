@@ -21,6 +21,10 @@ namespace understudy::internal {
 // Returns the bytes of a request in one piece.
 absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request);
 
+// Returns the error with which a call ends that has no request, although its client says that there is no more to come.
+// A client that has gone, or whose request gRPC has refused, is not told it.
+absl::Status NoRequestError();
+
 // Moves the bytes of a reply or an item into a buffer.
 grpc::ByteBuffer ToBuffer(std::string bytes);
 

@@ -61,7 +61,7 @@ struct ClientRequest {
 // One rpc of an exported service.
 struct ExportedRpc {
   // Parses the request and sends it to the actor. Calls call->End, perhaps before it returns. Returns the handle that
-  // cancels the ask, if there is one. On a plain thread.
+  // cancels the ask, if there is one. Not in an actor's turn.
   using Begin = std::function<AskHandle(ActorSystem& system, ClientRequest request, ClientCall* call)>;
   // Parses the request likewise, unless it is a stream, and spawns a relay, which asks the actor for `client`. Calls
   // client->End, perhaps before it returns, and also when the actor that it returns is ended. Returns null if it

@@ -3,7 +3,6 @@
 #include <grpc/grpc.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
-#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 #include <unistd.h>
@@ -40,6 +39,7 @@
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/actor_service.h"
 #include "understudy/transport/gateway/call_budget.h"
+#include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/health_service.h"
@@ -235,7 +235,7 @@ class Gateway::Parts {
   std::unique_ptr<internal::HealthService> health_;
   std::unique_ptr<internal::ReflectionService> reflection_;  // null if it is not served
   std::shared_ptr<Connections> connections_;
-  std::unique_ptr<grpc::Server> server_;
+  internal::CallServer server_;
   std::vector<std::unique_ptr<internal::Acceptor>> acceptors_;
   // The node's ids, if there is a node.
   uint64_t state_watch_ = 0;
@@ -294,18 +294,18 @@ absl::Status Gateway::Parts::StartServer() {
   std::map<std::string, std::string> actors;
   for (const ExportedService& exported : options_.exports) {
     services_.push_back(std::make_unique<internal::ActorService>(host_, exported));
-    builder.RegisterService(services_.back().get());
+    services_.back()->AddTo(server_);
     actors[exported.service()] = exported.actor();
     actors[exported.actor()] = exported.actor();
   }
   health_ = std::make_unique<internal::HealthService>(host_, std::move(actors));
-  builder.RegisterService(health_.get());
+  health_->AddTo(server_);
   if (options_.reflection == ServeReflection::kAlways ||
       (options_.reflection == ServeReflection::kOnLoopback && is_on_loopback_)) {
     std::vector<std::string> services;
     for (const ExportedService& exported : options_.exports) services.push_back(exported.service());
     reflection_ = std::make_unique<internal::ReflectionService>(host_, std::move(services));
-    builder.RegisterService(reflection_.get());
+    reflection_->AddTo(server_);
   }
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.request_bytes_max));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options_.calls_per_connection_max);
@@ -320,9 +320,7 @@ absl::Status Gateway::Parts::StartServer() {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       options_.credentials.tls.has_value() ? internal::TlsCertificates(*options_.credentials.tls).ForServer()
                                            : grpc::InsecureServerCredentials()));
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
-  return absl::OkStatus();
+  return server_.Start(builder);
 }
 
 void Gateway::Parts::StartAcceptors() {
@@ -371,14 +369,14 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   // sends window updates, the last ones. If the call has ended before, gRPC closes the connection only after a ping
   // behind the answers has come back.
   budget_.RefuseStreams(within / 2);
-  server_->Shutdown(absl::ToChronoTime(end));
+  server_.Shutdown(end);
   const bool is_over = budget_.under_way() == 0;
   return is_over && (is_idle || Clock::Real().Now() - began < within);
 }
 
 Gateway::Parts::~Parts() {
   for (const internal::ListeningSocket& socket : sockets_) close(socket.descriptor);
-  if (server_ == nullptr) return;  // it did not start
+  if (!server_.has_started()) return;
   if (options_.node != nullptr) {
     options_.node->UnwatchState(state_watch_);
     options_.node->ForgetDrainFirst(drain_step_);

@@ -33,9 +33,10 @@
 // its deadline, and the metadata under the keys that the export names.
 // Traces: a client's `traceparent` is continued in the system's traces (actors/trace.h), if the client has sampled it
 // and within TracingOptions::foreign_per_second; other calls are sampled as the system's options say. Each traced call
-// has a span of its own. Threads: any, but Drain and the destructor must not run in an actor's turn. gRPC has threads
-// of its own for the gateway; they parse requests, and neither wait for actors nor run handlers. Lifetime: the gateway
-// must be destroyed before its system, and before the node of GatewayOptions::node.
+// has a span of its own. Threads: any, but Drain and the destructor must not run in an actor's turn. Calls are read,
+// and their requests parsed, by the thread that polls the events of the process (actors/event_source.h), usually an
+// idle worker, which then runs the actor too. Lifetime: the gateway must be destroyed before its system, and before the
+// node of GatewayOptions::node.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_GATEWAY_H_
 

@@ -1,11 +1,6 @@
 #include "understudy/transport/gateway/health_service.h"
 
-#include <grpcpp/impl/codegen/server_callback_handlers.h>
-#include <grpcpp/impl/rpc_method.h>
-#include <grpcpp/impl/rpc_service_method.h>
-#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
@@ -22,7 +17,9 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/gateway.pb.h"
+#include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/gateway_limits.h"
+#include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/service_host.h"
 #include "understudy/transport/sockets/thread.h"
 
@@ -30,17 +27,15 @@ namespace understudy::internal {
 namespace {
 
 using Serving = proto::HealthReply::Serving;
-using grpc::internal::RpcMethod;
-using grpc::internal::RpcServiceMethod;
 
 constexpr char kCheckPath[] = "/grpc.health.v1.Health/Check";
 constexpr char kWatchPath[] = "/grpc.health.v1.Health/Watch";
 
-// Returns the name that the request asks for, or nothing if it cannot be parsed.
-absl::optional<std::string> ServiceOf(const grpc::ByteBuffer& request) {
+// Returns the name that the request asks for, or nothing if there is none (`ok`) or it cannot be parsed.
+absl::optional<std::string> ServiceOf(bool ok, const ReadItem& request) {
   grpc::Slice bytes;
   proto::HealthRequest parsed;
-  if (!request.DumpToSingleSlice(&bytes).ok() ||
+  if (!ok || !request.bytes.DumpToSingleSlice(&bytes).ok() ||
       !parsed.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
     return absl::nullopt;
   }
@@ -59,20 +54,49 @@ grpc::ByteBuffer HealthReplyOf(Serving status) {
 
 }  // namespace
 
-// One call of Watch. Its state is guarded by the service's lock, in which it also begins its operations: gRPC never
-// calls a reaction within them.
-class HealthService::WatchCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+// One call of Check.
+class HealthService::CheckCall final : public CallReactor {
  public:
-  // `service` is none if the request could not be parsed.
-  WatchCall(HealthService& health, absl::optional<std::string> service)
-      : health_(health), service_(service.value_or("")) {
+  CheckCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }
+
+  void OnReadDone(bool ok) override {
+    const absl::optional<std::string> service = ServiceOf(ok, request_);
+    if (!service.has_value()) return call_.Finish(Unparsable());
     absl::MutexLock lock(&health_.mu_);
+    const Serving status = health_.StatusOf(*service);
+    if (status == proto::HealthReply::SERVICE_UNKNOWN) {
+      call_.Finish({grpc::StatusCode::NOT_FOUND, absl::StrCat("the gateway does not export '", *service, "'")});
+    } else {
+      call_.WriteAndFinish(HealthReplyOf(status));
+    }
+  }
+  void OnWriteDone(bool) override {}
+  void OnCancel() override {}
+  void OnDone() override { delete this; }
+
+ private:
+  HealthService& health_;
+  IncomingCall& call_;
+  ReadItem request_;
+};
+
+// One call of Watch. Its state is guarded by the service's lock, in which it also begins its operations: no reaction is
+// called within them.
+class HealthService::WatchCall final : public CallReactor {
+ public:
+  WatchCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }
+
+  void OnReadDone(bool ok) override {
+    const absl::optional<std::string> service = ServiceOf(ok, request_);
+    absl::MutexLock lock(&health_.mu_);
+    if (has_ended_) return;
     if (!service.has_value()) {
       EndLocked(Unparsable());
     } else if (health_.calls_.size() >= limits::kHealthWatchesMax) {
       EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
                  absl::StrCat("the gateway has ", limits::kHealthWatchesMax, " calls of Watch under way")});
     } else {
+      service_ = *service;
       health_.calls_.insert(this);
       UpdateLocked();
     }
@@ -87,7 +111,7 @@ class HealthService::WatchCall final : public grpc::ServerWriteReactor<grpc::Byt
       told_ = status;
       reply_ = HealthReplyOf(status);
       is_writing_ = true;
-      StartWrite(&reply_);
+      call_.Write(reply_);
     } else if (health_.is_draining_) {
       EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
     }
@@ -120,11 +144,13 @@ class HealthService::WatchCall final : public grpc::ServerWriteReactor<grpc::Byt
  private:
   void EndLocked(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_.mu_) {
     has_ended_ = true;
-    Finish(status);
+    call_.Finish(status);
   }
 
   HealthService& health_;
-  const std::string service_;
+  IncomingCall& call_;
+  ReadItem request_;
+  std::string service_;
   grpc::ByteBuffer reply_;
   Serving told_ = proto::HealthReply::UNKNOWN;  // which StatusOf never returns
   bool is_writing_ = false;
@@ -134,8 +160,6 @@ class HealthService::WatchCall final : public grpc::ServerWriteReactor<grpc::Byt
 
 HealthService::HealthService(const ServiceHost& host, std::map<std::string, std::string> actors)
     : host_(host), registry_(host.system->registry()), actors_(std::move(actors)) {
-  AddCheck();
-  AddWatch();
   for (const auto& [name, actor] : actors_) {
     if (name != actor) continue;  // once for each actor
     registry_watches_.push_back(registry_.Watch(actor, [this](absl::string_view, const NameRecord*) { OnChange(); }));
@@ -152,38 +176,15 @@ HealthService::~HealthService() {
   thread_.join();
 }
 
-void HealthService::AddCheck() {
-  AddMethod(new RpcServiceMethod(kCheckPath, RpcMethod::NORMAL_RPC, nullptr));
-  using Handler = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
-  MarkMethodRawCallback(
-      0, new Handler([this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                            grpc::ByteBuffer* reply) {
-        host_.on_call(context->peer());
-        grpc::ServerUnaryReactor* const call = context->DefaultReactor();
-        const absl::optional<std::string> service = ServiceOf(*request);
-        if (!service.has_value()) {
-          call->Finish(Unparsable());
-          return call;
-        }
-        absl::MutexLock lock(&mu_);
-        const Serving status = StatusOf(*service);
-        if (status == proto::HealthReply::SERVICE_UNKNOWN) {
-          call->Finish({grpc::StatusCode::NOT_FOUND, absl::StrCat("the gateway does not export '", *service, "'")});
-        } else {
-          *reply = HealthReplyOf(status);
-          call->Finish(grpc::Status::OK);
-        }
-        return call;
-      }));
-}
-
-void HealthService::AddWatch() {
-  AddMethod(new RpcServiceMethod(kWatchPath, RpcMethod::SERVER_STREAMING, nullptr));
-  using Handler = grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
-  MarkMethodRawCallback(1, new Handler([this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-                          host_.on_call(context->peer());
-                          return new WatchCall(*this, ServiceOf(*request));  // deletes itself
-                        }));
+void HealthService::AddTo(CallServer& server) {
+  server.Add(kCheckPath, [this](IncomingCall& call) {
+    host_.on_call(call.context().peer());
+    return new CheckCall(*this, call);  // deletes itself
+  });
+  server.Add(kWatchPath, [this](IncomingCall& call) {
+    host_.on_call(call.context().peer());
+    return new WatchCall(*this, call);  // likewise
+  });
 }
 
 Serving HealthService::StatusOf(const std::string& service) {

@@ -14,8 +14,6 @@
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_HEALTH_SERVICE_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_HEALTH_SERVICE_H_
 
-#include <grpcpp/impl/service_type.h>
-
 #include <cstdint>
 #include <map>
 #include <set>
@@ -28,15 +26,19 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/gateway.pb.h"
+#include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
 
-class HealthService final : public grpc::Service {
+class HealthService final {
  public:
   // `actors`: by each name under which clients ask, the name of the actor. `host` must outlive this object.
   HealthService(const ServiceHost& host, std::map<std::string, std::string> actors);
-  ~HealthService() override;
+  ~HealthService();
+
+  // Adds the methods to `server`.
+  void AddTo(CallServer& server);
 
   // ServiceHost::is_ready has become true. Those who watch are told.
   void Ready() { OnChange(); }
@@ -44,11 +46,10 @@ class HealthService final : public grpc::Service {
   void Drain();
 
  private:
+  class CheckCall;
   class WatchCall;
 
   proto::HealthReply::Serving StatusOf(const std::string& service) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AddCheck();
-  void AddWatch();
   // Tells those who watch what has changed, until Stop.
   void Loop();
   void OnChange();

@@ -1,11 +1,6 @@
 #include "understudy/transport/gateway/reflection_service.h"
 
-#include <grpcpp/impl/codegen/server_callback_handlers.h>
-#include <grpcpp/impl/rpc_method.h>
-#include <grpcpp/impl/rpc_service_method.h>
-#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
@@ -24,7 +19,9 @@
 #include "understudy/actors/cut_text.h"
 #include "understudy/proto/reflection.pb.h"
 #include "understudy/transport/gateway/call_parts.h"
+#include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/gateway_limits.h"
+#include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
@@ -39,10 +36,10 @@ constexpr const char* kPaths[] = {"/grpc.reflection.v1.ServerReflection/ServerRe
 }  // namespace
 
 // One call. It reads a request, writes the reply, and reads the next. Its state is guarded by the service's lock, in
-// which it also begins its operations: gRPC never calls a reaction within them.
-class ReflectionService::Call final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// which it also begins its operations: no reaction is called within them.
+class ReflectionService::Call final : public CallReactor {
  public:
-  explicit Call(ReflectionService& service) : service_(service) {
+  Call(ReflectionService& service, IncomingCall& call) : service_(service), call_(call) {
     absl::MutexLock lock(&service_.mu_);
     if (service_.is_draining_) {
       EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
@@ -51,7 +48,7 @@ class ReflectionService::Call final : public grpc::ServerBidiReactor<grpc::ByteB
                  absl::StrCat("the gateway has ", limits::kReflectionCallsMax, " calls of reflection under way")});
     } else {
       service_.calls_.insert(this);
-      StartRead(&request_);
+      call_.Read(&request_);
     }
   }
 
@@ -65,27 +62,28 @@ class ReflectionService::Call final : public grpc::ServerBidiReactor<grpc::ByteB
     absl::MutexLock lock(&service_.mu_);
     if (has_ended_) return;
     if (!ok) return EndLocked(grpc::Status::OK);  // the client has no more requests, or has gone
-    if (request_.Length() > limits::kReflectionRequestBytesMax) {
+    if (request_.bytes.Length() > limits::kReflectionRequestBytesMax) {
       return EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                        absl::StrCat("a request of reflection has ", request_.Length(), " bytes: expected at most ",
-                                     limits::kReflectionRequestBytesMax)});
+                        absl::StrCat("a request of reflection has ", request_.bytes.Length(),
+                                     " bytes: expected at most ", limits::kReflectionRequestBytesMax)});
     }
-    const absl::StatusOr<grpc::Slice> bytes = BytesOf(request_);
+    const absl::StatusOr<grpc::Slice> bytes = BytesOf(request_.bytes);
     proto::ReflectionRequest request;
     if (!bytes.ok() || !request.ParseFromArray(bytes->begin(), static_cast<int>(bytes->size()))) {
       return EndLocked({grpc::StatusCode::INTERNAL, "the request is not a valid ServerReflectionRequest"});
     }
     reply_ = ToBuffer(service_.Answer(request).SerializeAsString());
     is_writing_ = true;
-    StartWrite(&reply_);
+    call_.Write(reply_);
   }
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&service_.mu_);
     is_writing_ = false;
     if (!ok) return EndLocked(grpc::Status::CANCELLED);
     if (service_.is_draining_) return EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
-    StartRead(&request_);
+    call_.Read(&request_);
   }
+  void OnCancel() override {}  // the read or the write under way fails
   void OnDone() override {
     {
       absl::MutexLock lock(&service_.mu_);
@@ -97,11 +95,12 @@ class ReflectionService::Call final : public grpc::ServerBidiReactor<grpc::ByteB
  private:
   void EndLocked(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(service_.mu_) {
     if (std::exchange(has_ended_, true)) return;
-    Finish(status);
+    call_.Finish(status);
   }
 
   ReflectionService& service_;
-  grpc::ByteBuffer request_;
+  IncomingCall& call_;
+  ReadItem request_;
   grpc::ByteBuffer reply_;
   bool is_writing_ = false;
   bool has_ended_ = false;
@@ -113,17 +112,15 @@ ReflectionService::ReflectionService(const ServiceHost& host, std::vector<std::s
     const auto* const service = DescriptorPool::generated_pool()->FindServiceByName(name);
     if (service != nullptr) AddFile(service->file());
   }
-  int index = 0;
-  for (const char* const path : kPaths) AddMethodAt(index++, path);
 }
 
-void ReflectionService::AddMethodAt(int index, const char* path) {
-  using Handler = grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
-  AddMethod(new grpc::internal::RpcServiceMethod(path, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
-  MarkMethodRawCallback(index, new Handler([this](grpc::CallbackServerContext* context) {
-                          host_.on_call(context->peer());
-                          return new Call(*this);  // deletes itself
-                        }));
+void ReflectionService::AddTo(CallServer& server) {
+  for (const char* const path : kPaths) {
+    server.Add(path, [this](IncomingCall& call) {
+      host_.on_call(call.context().peer());
+      return new Call(*this, call);  // deletes itself
+    });
+  }
 }
 
 void ReflectionService::AddFile(const FileDescriptor* file) {

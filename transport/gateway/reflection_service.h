@@ -8,8 +8,6 @@
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_
 
-#include <grpcpp/impl/service_type.h>
-
 #include <map>
 #include <set>
 #include <string>
@@ -19,14 +17,18 @@
 #include "absl/synchronization/mutex.h"
 #include "google/protobuf/descriptor.h"
 #include "understudy/proto/reflection.pb.h"
+#include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/service_host.h"
 
 namespace understudy::internal {
 
-class ReflectionService final : public grpc::Service {
+class ReflectionService final {
  public:
   // `services`: the full names of the exported services. `host` must outlive this object.
   ReflectionService(const ServiceHost& host, std::vector<std::string> services);
+
+  // Adds the methods to `server`.
+  void AddTo(CallServer& server);
 
   // Ends the calls under way, and each later one.
   void Drain();
@@ -34,7 +36,6 @@ class ReflectionService final : public grpc::Service {
  private:
   class Call;
 
-  void AddMethodAt(int index, const char* path);
   void AddFile(const google::protobuf::FileDescriptor* file);
   void AddMessage(const google::protobuf::Descriptor& message);
   proto::ReflectionReply Answer(const proto::ReflectionRequest& request) const;

@@ -2,7 +2,6 @@
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/slice.h>
 
 #include <atomic>
@@ -27,16 +26,15 @@
 #include "understudy/transport/gateway/call_parts.h"
 #include "understudy/transport/gateway/call_trace.h"
 #include "understudy/transport/gateway/exported_service.h"
+#include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
 
 namespace understudy::internal {
 
-template <class Reactor>
-void StreamCall<Reactor>::Begin(const ExportedService& exported, const ExportedRpc& rpc,
-                                const grpc::CallbackServerContext& context, const grpc::ByteBuffer& request) {
-  host_.on_call(context.peer());
+void StreamCall::Begin(const grpc::ByteBuffer& request) {
+  const grpc::ServerContextBase& context = call_.context();
   const size_t bytes = request.Length();
-  absl::Status allowed = CheckCall(host_, exported, context);
+  absl::Status allowed = CheckCall(host_, exported_, context);
   if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, bytes);
   absl::StatusOr<std::shared_ptr<const Caller>> caller = nullptr;
   if (allowed.ok()) {
@@ -45,67 +43,60 @@ void StreamCall<Reactor>::Begin(const ExportedService& exported, const ExportedR
       absl::MutexLock lock(&mu_);
       counted_bytes_ = bytes;
     }
-    caller = CallerOf(host_, exported, context);
+    caller = CallerOf(host_, exported_, context);
     allowed = caller.status();
   }
   if (allowed.ok()) {
     const absl::Duration timeout = TimeoutOf(context, absl::InfiniteDuration());
-    trace_ = CallTrace::Begin(host_, context, exported.service(), rpc.name);
+    trace_ = CallTrace::Begin(host_, context, exported_.service(), rpc_.name);
     const CallTrace::Scope scope(trace_.get());
-    StartRelay(exported, rpc, {.timeout = timeout, .caller = *std::move(caller)}, request);
+    StartRelay({.timeout = timeout, .caller = *std::move(caller)}, request);
   } else {
     End(std::move(allowed));
   }
-  Release();
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::StartRelay(const ExportedService& exported, const ExportedRpc& rpc, ClientRequest client,
-                                     const grpc::ByteBuffer& request) {
-  const absl::StatusOr<grpc::Slice> bytes = rpc.takes_stream ? grpc::Slice() : BytesOf(request);
+void StreamCall::StartRelay(ClientRequest client, const grpc::ByteBuffer& request) {
+  const absl::StatusOr<grpc::Slice> bytes = rpc_.takes_stream ? grpc::Slice() : BytesOf(request);
   if (!bytes.ok()) return End(bytes.status());
   ActorSystem& system = *host_.system;
-  client.to = Resolve(exported.actor(), CoreOf(system));
+  client.to = Resolve(exported_.actor(), CoreOf(system));
   client.bytes = absl::string_view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
-  const Pid relay = rpc.begin_stream(system, std::move(client), this);
+  const Pid relay = rpc_.begin_stream(system, std::move(client), this);
   absl::MutexLock lock(&mu_);
   relay_ = relay;
   if (is_cancelled_) CancelLocked();
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::CancelLocked() {
+void StreamCall::CancelLocked() {
   is_cancelled_ = true;
   if (!relay_.is_null()) host_.system->Exit(relay_, ExitReason::Shutdown());
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::Write(std::string answer, const Channel<Written>& written) {
+void StreamCall::Write(std::string answer, const Channel<Written>& written) {
   absl::MutexLock lock(&mu_);
   answer_ = ToBuffer(std::move(answer));
   written_ = written;
   is_writing_ = true;
-  this->StartWrite(&answer_);
+  call_.Write(answer_);
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::End(absl::Status status) {
+void StreamCall::End(absl::Status status) {
   if (trace_ != nullptr) trace_->End(status.code());
   {
     absl::MutexLock lock(&mu_);
     end_ = std::move(status);
-    if (!is_writing_) this->Finish(ToGrpc(*end_));
+    if (!is_writing_) call_.Finish(ToGrpc(*end_));
   }
   Release();
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::OnWriteDone(bool ok) {
+void StreamCall::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mu_);
   is_writing_ = false;
   answer_.Clear();
   if (end_.has_value()) {
-    this->Finish(ToGrpc(*end_));
+    call_.Finish(ToGrpc(*end_));
   } else if (!ok) {
     CancelLocked();
   } else if (!is_cancelled_) {
@@ -114,14 +105,12 @@ void StreamCall<Reactor>::OnWriteDone(bool ok) {
   }
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::OnCancel() {
+void StreamCall::OnCancel() {
   absl::MutexLock lock(&mu_);
   CancelLocked();
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::OnDone() {
+void StreamCall::OnDone() {
   if (is_admitted_) {
     absl::MutexLock lock(&mu_);
     host_.budget->Release(CallKind::kStream, counted_bytes_);
@@ -129,14 +118,16 @@ void StreamCall<Reactor>::OnDone() {
   Release();
 }
 
-template <class Reactor>
-void StreamCall<Reactor>::Release() {
-  // acq_rel: what each of the three did is visible to the one that deletes the object.
+void StreamCall::Release() {
+  // acq_rel: what each of the two did is visible to the one that deletes the object.
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-template class StreamCall<grpc::ServerWriteReactor<grpc::ByteBuffer>>;
-template class StreamCall<grpc::ServerBidiReactor<ReadItem, grpc::ByteBuffer>>;
+void ClientAsk::OnReadDone(bool ok) {
+  if (!ok) return End(NoRequestError());
+  Begin(request_.bytes);
+  request_.bytes.Clear();
+}
 
 void ClientUpload::Read(const Channel<Received>& received) {
   absl::MutexLock lock(&mu_);
@@ -145,7 +136,7 @@ void ClientUpload::Read(const Channel<Received>& received) {
   counted_bytes_ -= earlier_bytes_;
   earlier_bytes_ = std::exchange(item_bytes_, 0);
   received_ = received;
-  StartRead(&item_);
+  call_.Read(&item_);
 }
 
 void ClientUpload::OnReadDone(bool ok) {
@@ -159,7 +150,7 @@ void ClientUpload::OnReadDone(bool ok) {
 void ClientUpload::OnEnd() {
   absl::MutexLock lock(&mu_);
   if (IsOverLocked()) return;
-  if (item_.has_failed || context_.IsCancelled()) {
+  if (item_.has_failed) {
     CancelLocked();
   } else {
     (void)received_.Send(Received{.item = absl::nullopt});

@@ -1,10 +1,10 @@
-// The completion queue of the process, for all calls that it dials and accepts and for the requests of all its
-// listeners.
+// The completion queue of the process, for all calls that its nodes dial and accept, for those that its gateways
+// accept, and for the requests of all its listeners and gateways.
 //
 // Guarantees: one thread at a time polls the queue and handles its events (actors/event_source.h). While the process
 // has a ThreadPool, that is a thread of a pool, usually an idle worker, so that a message can be handled by the thread
 // that read it. Without a pool it is a thread that this file starts.
-// Requires: callbacks of events only move bytes and deliver messages; they never block.
+// Requires: callbacks of events only move and parse bytes and deliver messages; they never block.
 // Threads: any. Lifetime: the queue exists from its first use to the end of the process.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_GRPC_QUEUE_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_GRPC_QUEUE_H_
