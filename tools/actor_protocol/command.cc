@@ -32,8 +32,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 
 std::string Changes(size_t count) { return count == 1 ? "1 change breaks" : absl::StrCat(count, " changes break"); }
 
-// Empty if `baseline` is of one of these files at least, else what is wrong. A file may be added to the others, or be
-// removed.
+// Returns an error text if none of `files` is in `baseline`; empty otherwise. So files may be added to a baseline's, or
+// be removed from them.
 std::string OtherFiles(const PlacedProtocol& baseline, const std::vector<std::string>& files) {
   for (const std::string& file : baseline.protocol.file()) {
     if (std::find(files.begin(), files.end(), file) != files.end()) return "";

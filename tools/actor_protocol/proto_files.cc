@@ -120,7 +120,7 @@ class ProtocolReader {
   const PathOfFile& paths_;
   PlacedProtocol read_;
   std::set<const FileDescriptor*> files_seen_;
-  // What the services use.
+  // Collects the messages and enums that the services use.
   TypeReader types_{
       [this](const google::protobuf::Message& part, const FileDescriptor& file, const SourceLocation* place) {
         read_.places[&part] = place != nullptr ? PlaceAt(file, *place) : Place{.file = PathOf(file)};

@@ -1,8 +1,8 @@
-// Complaints: what is wrong with a .proto file, each with its place, in protoc's form:
+// Complaints: the errors in a .proto file, each with its place, in protoc's form:
 //
 //   auction.proto:12:3: rpc Auction.Watch: …
 //
-// One thread at a time.
+// A Complaints object is used by one thread at a time.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_COMPLAINTS_H_
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_COMPLAINTS_H_
 

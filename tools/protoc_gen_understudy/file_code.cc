@@ -111,7 +111,7 @@ std::string FileCode::MessageOf(const Rpc& rpc) const {
 
 std::string FileCode::StreamOf(absl::string_view item) const { return absl::StrCat(library_, "::Stream<", item, ">"); }
 
-// As short as the classes' scopes allow.
+// The name is as short as the scopes of the generated classes allow.
 std::string FileCode::NameIn(const Descriptor& type, const ServiceDescriptor& service) const {
   namespace cpp = google::protobuf::compiler::cpp;
   const std::string name = cpp::ClassName(&type);

@@ -1,5 +1,5 @@
-// FileCode: what the texts of all files that are generated from one .proto file have in common: its services, how types
-// are named in it, comments, include guards. One thread at a time.
+// FileCode: writes the parts that all files generated from one .proto file share: the names of its types, comments,
+// include guards and namespaces. One thread at a time.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_FILE_CODE_H_
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_FILE_CODE_H_
 
@@ -18,7 +18,7 @@ inline constexpr size_t kColumnsMax = 120;
 
 // `lines` as a comment, `indent` before each.
 std::string Comment(const std::vector<std::string>& lines, absl::string_view indent);
-// As above, of what the .proto file says, and below that `ours`.
+// The same, for the comment of the .proto file (`theirs`) with `ours` below it.
 std::string Comment(std::vector<std::string> theirs, const std::vector<std::string>& ours, absl::string_view indent);
 
 // `begin` and `rest` on one line, or, if with one character more that is longer than kColumnsMax, `rest` on a line of
@@ -27,7 +27,7 @@ std::string Wrap(absl::string_view begin, absl::string_view rest, absl::string_v
 
 class FileCode {
  public:
-  // `file` and `services`, which are those of the file, outlive it.
+  // `services` are those of `file`. Both must outlive this object.
   FileCode(const google::protobuf::FileDescriptor& file, const std::vector<Service>& services);
 
   const std::vector<Service>& services() const { return services_; }

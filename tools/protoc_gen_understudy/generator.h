@@ -1,7 +1,7 @@
 // ActorGenerator: the plugin as protoc's code generator: from x.proto it makes x.ref.h, x.ref.cc, x.actor.h and
 // x.testing.h.
 //
-// What is wrong with the services is its error: a line for each, with file, line and column.
+// If the services have errors, its error text has a line for each, with file, line and column.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_GENERATOR_H_
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_GENERATOR_H_
 

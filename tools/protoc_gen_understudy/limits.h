@@ -1,4 +1,4 @@
-// What the kernel allows, as the plugin checks it. The plugin is built for the machine that compiles, so it does not
+// The kernel's limits that the plugin checks. The plugin is built for the machine that compiles, so it does not
 // link the kernel; generator_test compares each of these with the kernel's own.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_LIMITS_H_
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_LIMITS_H_

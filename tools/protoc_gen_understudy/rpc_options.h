@@ -13,7 +13,7 @@ namespace understudy::generator {
 // "Auction.Watch": how complaints name an rpc.
 std::string NameOf(const google::protobuf::MethodDescriptor& rpc);
 
-// What initializes the rpc's MailboxOptions, such as ".capacity_messages = 100".
+// Returns the designated initializers of the rpc's MailboxOptions, such as ".capacity_messages = 100".
 std::vector<std::string> ReadMailboxOptions(const google::protobuf::MethodDescriptor& rpc, Complaints& complaints);
 
 }  // namespace understudy::generator

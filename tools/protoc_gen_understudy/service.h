@@ -1,5 +1,5 @@
-// Service and Rpc: what the classes of one .proto service are written from, checked.
-// Values; the descriptors outlive them. One thread at a time.
+// Service and Rpc: a checked .proto service, in the form in which its classes are generated.
+// Values; the descriptors must outlive them. One thread at a time.
 #ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_SERVICE_H_
 #define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_SERVICE_H_
 
@@ -16,7 +16,7 @@ struct Rpc {
   std::string member;  // "make_offer": the mailbox and the function of the ref
   bool is_cast = false;
   bool is_optional = false;
-  std::vector<std::string> options;  // what initializes its MailboxOptions, such as ".capacity_messages = 100"
+  std::vector<std::string> options;  // initializers of its MailboxOptions, such as ".capacity_messages = 100"
 
   bool is_stream() const { return method->server_streaming(); }
   bool is_upload() const { return method->client_streaming(); }
@@ -29,7 +29,7 @@ struct Service {
   std::vector<Rpc> rpcs;
 };
 
-// The services of `file`. What is wrong with them is added to `complaints`; then the result is of no use.
+// Returns the services of `file`. Adds their errors to `complaints`; if there are any, do not use the result.
 std::vector<Service> ReadServices(const google::protobuf::FileDescriptor& file, Complaints& complaints);
 
 }  // namespace understudy::generator

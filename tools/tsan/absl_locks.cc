@@ -1,4 +1,4 @@
-// Tells ThreadSanitizer what Abseil's locks order.
+// Tells ThreadSanitizer of the order between threads that Abseil's locks make.
 //
 // Debian's libabsl_synchronization is not instrumented: ThreadSanitizer would see no lock, and would report a race
 // between any two critical sections, gRPC's too. The dynamic linker finds the members defined here before those of the

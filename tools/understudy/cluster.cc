@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kAnswersWithin{5};
 constexpr uint32_t kTopActors = 20;
 constexpr uint32_t kActorsPerPage = 1000;
 
-// What all nodes say together.
+// The answers of all nodes, put together.
 struct Answers {
   proto::GetTreeReply tree;
   std::vector<proto::ActorDetails> actors;

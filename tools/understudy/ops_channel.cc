@@ -71,7 +71,7 @@ std::shared_ptr<grpc::Channel> Connect(const OpsTarget& target) {
   return grpc::CreateCustomChannel(where, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// As CheckTarget, for the path of a Unix socket.
+// CheckTarget for the path of a Unix socket.
 absl::Status CheckSocket(const std::string& path) {
   struct stat file;
   const std::string shown = PrintableText(path, Backslashes::kKeep);

@@ -26,7 +26,7 @@ std::string NewToken() {
   return absl::BytesToHexString(bytes);
 }
 
-// Reads all bytes, wherever they differ, so that the time tells a guesser nothing.
+// Compares all bytes, wherever the first difference is, so that the time tells a guesser nothing.
 bool IsSameSecret(absl::string_view a, absl::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned differing = 0;

@@ -1,4 +1,4 @@
-// What `understudy top --watch` draws on a terminal again and again. Plain values; any thread.
+// The screen that `understudy top --watch` draws on a terminal again and again. Plain values; any thread.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_SCREEN_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_SCREEN_H_
 

@@ -29,7 +29,7 @@
 
 namespace understudy::internal {
 
-// One call of a client.
+// The state of one unary call of a client.
 //
 // Invariant: End, called once and on any thread, ends the call by its last statement, because OnDone may then delete
 // the object. OnDone does not come before OnReadDone has returned (incoming_call.h), so that may use the object after

@@ -35,7 +35,8 @@ class CallBudget {
   // Admits no stream from here on, and returns when none is left, or after `within`.
   void RefuseStreams(absl::Duration within);
 
-  // What a call did is visible to the one who sees here that it is over. A stream leaves streams() before under_way().
+  // A thread that sees here that a call is over sees all that the call did. A stream leaves streams() before
+  // under_way().
   int64_t under_way() const { return calls_.load(std::memory_order_acquire); }
   int64_t streams() const {
     absl::MutexLock lock(&streams_mu_);

@@ -50,7 +50,7 @@ class ClientCall {
   ~ClientCall() = default;
 };
 
-// What a client asks for.
+// The parts of a client's call.
 struct ClientRequest {
   Pid to;                                // the actor
   absl::string_view bytes;               // at most INT_MAX
@@ -58,7 +58,7 @@ struct ClientRequest {
   std::shared_ptr<const Caller> caller;  // null if the service is exported without WithCaller
 };
 
-// One rpc of an exported service.
+// How one rpc of an exported service begins.
 struct ExportedRpc {
   // Parses the request and sends it to the actor. Calls call->End, perhaps before it returns. Returns the handle that
   // cancels the ask, if there is one. Not in an actor's turn.

@@ -54,7 +54,7 @@ grpc::ByteBuffer HealthReplyOf(Serving status) {
 
 }  // namespace
 
-// One call of Check.
+// The state of one call of Check.
 class HealthService::CheckCall final : public CallReactor {
  public:
   CheckCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }

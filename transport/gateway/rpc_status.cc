@@ -50,7 +50,7 @@ constexpr ErrorKind kKinds[] = {
     ErrorKind::kNotPermitted, ErrorKind::kExpired,      ErrorKind::kCancelled,  ErrorKind::kRestarting,
 };
 
-// The kind that the details tell, if they are those of Details.
+// The kind of error in the details, if Details wrote them.
 absl::optional<ErrorKind> KindIn(const std::string& details) {
   proto::RpcStatus status;
   if (details.empty() || !status.ParseFromString(details)) return absl::nullopt;

@@ -1,4 +1,4 @@
-// ServiceHost: what the services of a gateway share.
+// ServiceHost: the parts of a gateway that all its services use.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_SERVICE_HOST_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_SERVICE_HOST_H_
 

@@ -143,7 +143,7 @@ void ClientUpload::OnReadDone(bool ok) {
   if (!ok) return OnEnd();
   absl::StatusOr<std::string> item = TakeItem();
   absl::MutexLock lock(&mu_);
-  // As in OnWriteDone.
+  // The mailbox has room, because one item at a time is read.
   if (!IsOverLocked()) (void)received_.Send(Received{.item = std::move(item)});
 }
 

@@ -32,7 +32,7 @@
 
 namespace understudy::internal {
 
-// What both have.
+// The members that both kinds of call have.
 class StreamCall : public CallReactor, public ClientStream {
  public:
   // All must outlive the object, which is made by new and deletes itself.

@@ -106,7 +106,7 @@ struct RelayCaller {
   absl::optional<TraceContext> trace;    // of the call, if it belongs to one
 };
 
-// What all relays have: the way of the answers.
+// The base of all relays: it takes the answers to the client.
 class StreamRelay : public Actor {
  public:
   Mailbox<"written", ClientStream::Written> written{this};

@@ -1,4 +1,4 @@
-// Comparison: what the parts of one Compare() share. One thread at a time.
+// Comparison: the state that the parts of one Compare() share. One thread at a time.
 #ifndef UNDERSTUDY_TRANSPORT_PROTOCOL_COMPARISON_H_
 #define UNDERSTUDY_TRANSPORT_PROTOCOL_COMPARISON_H_
 

@@ -21,7 +21,7 @@ struct Place {
   int line = 0;
   int column = 0;
 
-  // "auction.proto:12:3", or without what is 0.
+  // "auction.proto:12:3"; a line or column that is 0 is left out.
   std::string Text() const {
     if (line == 0) return file;
     return column == 0 ? absl::StrCat(file, ":", line) : absl::StrCat(file, ":", line, ":", column);

@@ -25,7 +25,7 @@ class TypeReader {
 
   // Adds the message, and all messages and enums that its fields reach. Those of google.protobuf are left out.
   void Add(const google::protobuf::Descriptor& message);
-  // Writes what was added into `protocol`, in the order of the names. Call once.
+  // Writes the added types into `protocol`, in the order of their names. Call once.
   void WriteTo(Protocol& protocol);
 
  private:
