@@ -37,9 +37,11 @@
 #include "understudy/actors/ask_handle.h"
 #include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/asks/callback_ask.h"
 #include "understudy/actors/internal/asks/thread_waiter.h"
@@ -104,8 +106,9 @@ struct ActorSystemOptions {
   absl::Duration shutdown_within = absl::Seconds(5);
   FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
   // The number of messages, from 0 to limits::kLastMessagesMax, that each actor keeps a note of for its CrashReport.
-  // If 0, a report has only the message whose handler ran, and messages cost nothing extra. Otherwise each message
-  // costs a few hundred nanoseconds more. Values outside the range are clamped.
+  // If 0, a report has the message whose handler ran, those before it that are among the last 64 of its worker, and no
+  // contents, and messages cost nothing extra. Otherwise each message costs a few hundred nanoseconds more. Values
+  // outside the range are clamped.
   int last_messages = 0;
   CrashReports crash_reports = CrashReports::kYes;
   // Applies to the whole process while the system exists. See also NodeOptions::fatal_signal_reports.
@@ -252,6 +255,21 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Ends the subscription; a listener is not running when this returns. Returns false if
   // there is none with that id.
   bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
+  // `listener` is called for each actor from now on that leaves a CrashReport, with the reason of its end, and for each
+  // that TellCrash tells of. It runs on the thread that ends the actor, before OnExit. It must not wait, throw,
+  // subscribe or unsubscribe; it may send. Returns an id for UnsubscribeCrashes.
+  uint64_t SubscribeCrashes(absl::AnyInvocable<void(const CrashReport&, const ExitReason&)> listener) {
+    return core_.crash_listeners().Subscribe(
+        [listener = std::move(listener)](const CrashReport& crash, const ExitReason& reason) mutable {
+          listener(crash, reason);
+          return true;
+        });
+  }
+  // Ends the subscription; a listener is not running when this returns. Returns false if there is none with that id.
+  bool UnsubscribeCrashes(uint64_t id) { return core_.crash_listeners().Unsubscribe(id); }
+  // Tells the listeners that an actor of another system has crashed. A node does so for its process children, whose own
+  // listeners end with them. Any thread.
+  void TellCrash(const CrashReport& crash, const ExitReason& reason) { core_.crash_listeners().Tell(crash, reason); }
   // Looks now for mailboxes that are closed and have messages waiting. Returns them with the
   // time for which they have been closed.
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }

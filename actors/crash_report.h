@@ -7,9 +7,9 @@
 //
 // The exit reason carries the report (ExitReason::crash) within this system. Exits and Downs
 // to other nodes do not have it; supervision reports (transport/supervision_report.h) do.
-// Comparing reasons ignores it. The log has the same in one line. The
-// fields are those of OTP's crash reports (proc_lib), and the last messages.
-// Threads: plain values.
+// Comparing reasons ignores it. The log has the same in one line, and
+// ActorSystem::SubscribeCrashes tells a listener of each. The fields are those of OTP's crash reports (proc_lib), and
+// the last messages. Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 #define UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {
@@ -26,14 +27,20 @@ struct MessageNote {
   std::string mailbox;  // its wire name
   std::string type;
   // The message's size: by MessageBytes, or else its wire size or sizeof. If the system keeps
-  // no last messages, the size is taken when the actor fails: for a wire message it is the
-  // size of what the handler has left of it by then, for others sizeof.
+  // no last messages, the size of the current message is taken when the actor fails: for a wire
+  // message it is the size of what the handler has left of it by then, for others sizeof. For an
+  // earlier message it is then the size that its mailbox counted or, if the mailbox is not bounded
+  // in bytes, sizeof; 0 for a wire message, whose size is not known.
   size_t bytes = 0;
   Pid from;  // null: a plain thread
   // The serialized message, cut to limits::kReportedContentsBytesMax bytes. Empty unless the
   // system keeps last messages, this is a wire message, and the mailbox's options say
   // ReportContents::kYes.
   std::string contents;
+  // When the handler began, as far as its worker knew the time; never later than that. It is early by at most what the
+  // handlers took that the worker ran since it last slept, sorted an actor's mail or timed a handler, which it does
+  // once in 128 runs. The zero time: not known.
+  MonotonicTime time;
 
   // "a auction.Offer of 24 bytes in mailbox make_offer from <house.7.42>"
   std::string ToString() const;
@@ -49,8 +56,11 @@ struct CrashReport {
   Pid parent;            // null if it had none
   std::string trace_id;  // of the handler that failed (trace.h); empty if it belonged to no trace
   // The last messages that the actor began to handle, the newest first, up to
-  // ActorSystemOptions::last_messages. If that is 0, only the current message, if any.
+  // ActorSystemOptions::last_messages. If that is 0: the current message, if any, and those of the
+  // others that are among the last 64 messages of the worker on which the actor failed, up to
+  // limits::kBlackBoxMessagesMax together.
   std::vector<MessageNote> messages;
+  MonotonicTime time;  // at which the actor failed
 };
 
 }  // namespace understudy

@@ -1,9 +1,7 @@
 #include "understudy/actors/dead_letters.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -35,22 +33,14 @@ DeadLetterStream::~DeadLetterStream() {
 }
 
 void DeadLetterStream::Publish(const DeadLetter& letter) {
-  std::shared_ptr<const Subscribers> subscribers;
   {
     absl::MutexLock lock(&mu_);
     ++count_;
     Log(letter);
-    subscribers = subscribers_;
   }
-  if (subscribers->empty() || is_telling) return;
+  if (is_telling || listeners_.empty()) return;
   const TellingScope telling;
-  for (const auto& [id, subscriber] : *subscribers) {
-    {
-      absl::MutexLock lock(&subscriber->mu);
-      if (subscriber->listener == nullptr || subscriber->listener(letter)) continue;
-    }
-    (void)Unsubscribe(id);
-  }
+  listeners_.Tell(letter);
 }
 
 bool DeadLetterStream::IsTelling() { return is_telling; }
@@ -65,34 +55,6 @@ uint64_t DeadLetterStream::Subscribe(Listener listener) {
     listener(letter);
     return true;
   });
-}
-
-uint64_t DeadLetterStream::SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener) {
-  auto subscriber = std::make_shared<Subscriber>(std::move(listener));
-  absl::MutexLock lock(&mu_);
-  auto more = std::make_shared<Subscribers>(*subscribers_);
-  more->emplace_back(++last_id_, std::move(subscriber));
-  subscribers_ = std::move(more);
-  return last_id_;
-}
-
-bool DeadLetterStream::Unsubscribe(uint64_t id) {
-  std::shared_ptr<Subscriber> subscriber;
-  {
-    absl::MutexLock lock(&mu_);
-    auto fewer = std::make_shared<Subscribers>(*subscribers_);
-    const auto found =
-        std::find_if(fewer->begin(), fewer->end(), [id](const auto& entry) { return entry.first == id; });
-    if (found == fewer->end()) return false;
-    subscriber = std::move(found->second);
-    fewer->erase(found);
-    subscribers_ = std::move(fewer);
-  }
-  // Waits until the listener has returned if it runs. A Publish that copied the list before and calls it later finds
-  // null.
-  absl::MutexLock lock(&subscriber->mu);
-  subscriber->listener = nullptr;
-  return true;
 }
 
 void DeadLetterStream::Log(const DeadLetter& letter) {

@@ -17,11 +17,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -29,6 +27,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/dead_letter.h"  // IWYU pragma: export
+#include "understudy/actors/internal/system/listener_list.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 
@@ -54,29 +53,21 @@ class DeadLetterStream {
   // `listener` is called for each later letter. Returns an id for Unsubscribe.
   uint64_t Subscribe(Listener listener);
   // Like Subscribe, but the subscription ends when `listener` returns false.
-  uint64_t SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener);
+  uint64_t SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener) {
+    return listeners_.Subscribe(std::move(listener));
+  }
   // Ends a subscription. Returns false if there is none with that id.
-  bool Unsubscribe(uint64_t id);
+  bool Unsubscribe(uint64_t id) { return listeners_.Unsubscribe(id); }
 
  private:
-  struct Subscriber {
-    explicit Subscriber(absl::AnyInvocable<bool(const DeadLetter&)> called) : listener(std::move(called)) {}
-    absl::Mutex mu;  // held during each call of the listener, and while the listener is removed
-    // Null after Unsubscribe.
-    absl::AnyInvocable<bool(const DeadLetter&)> listener ABSL_GUARDED_BY(mu);
-  };
-  using Subscribers = std::vector<std::pair<uint64_t, std::shared_ptr<Subscriber>>>;
-
   void Log(const DeadLetter& letter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LogSuppressed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Clock& clock_;
   LogSink& log_;
+  internal::ListenerList<DeadLetter> listeners_;
   mutable absl::Mutex mu_;  // not held while listeners run
   int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
-  // Never null. A change replaces the list, so that Publish can read its copy of the pointer without the lock.
-  std::shared_ptr<const Subscribers> subscribers_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Subscribers>();
-  uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   // The times of the lines that were written within the last second, the oldest first.
   std::deque<MonotonicTime> lines_ ABSL_GUARDED_BY(mu_);
   int64_t suppressed_ ABSL_GUARDED_BY(mu_) = 0;

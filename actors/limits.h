@@ -98,8 +98,10 @@ inline constexpr size_t kStreamBytesMax = size_t{256} << 10;
 // Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
-// Messages, and bytes of one message's contents, in a crash report, which people read.
+// Messages, and bytes of one message's contents, in a crash report, which people read; and messages in that of a system
+// which was not told how many to keep.
 inline constexpr int kLastMessagesMax = 100;
+inline constexpr size_t kBlackBoxMessagesMax = 16;
 inline constexpr size_t kReportedContentsBytesMax = 1024;
 // Bytes of an actor's name, which is an address that people write.
 inline constexpr size_t kNameBytesMax = 255;
@@ -150,6 +152,9 @@ inline constexpr size_t kNamesPerNodeMax = 1000000;
 // The time that a process child has to stop in order when its parent is gone: two seconds after the parent's end the
 // child and its own process children have ended too.
 inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
+// The crashes that a process child tells its parent in a second, so that actors which crash in a circle do not fill the
+// session. The child's log has the others.
+inline constexpr int kCrashesToldPerSecond = 100;
 // The time from the end of a process child's stream until the end of the process is reported, which comes by another
 // way. A process that lives longer is killed.
 inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);

@@ -28,6 +28,7 @@ void PausableExecutor::RunTurn(Turn& turn) {
     return;
   }
   internal::WorkerScope scope(worker_);
+  worker_.ring.NoteTime(static_cast<uint64_t>(clock().Now().nanos()));
   worker_.RunTurn(*runnable);
 }
 

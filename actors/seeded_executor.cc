@@ -68,6 +68,7 @@ bool SeededExecutor::RunOne() {
     internal::ThisWorker()->RunTurn(*runnable);
   } else {
     internal::WorkerScope scope(worker_);
+    worker_.ring.NoteTime(static_cast<uint64_t>(clock().Now().nanos()));
     worker_.RunTurn(*runnable);
   }
   internal::this_trace = outside;

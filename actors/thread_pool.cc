@@ -240,6 +240,7 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
         });
     resumed_.fetch_add(1, std::memory_order_relaxed);
     worker.timer.Woke();
+    worker.ring.NoteTime(static_cast<uint64_t>(CoarseNow().nanos()));
     // seq_cst: pairs with the store in AwaitNextRound. Either the watchdog sees, before it sleeps, that this worker is
     // not parked any more, or this load sees that the watchdog sleeps.
     if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();

@@ -24,7 +24,9 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/dead_letter.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
@@ -187,7 +189,8 @@ absl::Status Node::Parts::Start() {
                     std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
                     NodeCore::OnStreamOver on_over) { return Accept(std::move(stream), identity, std::move(on_over)); },
       .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
-      .forget = [this](absl::string_view node) { core_->ForgetPeer(node); }});
+      .forget = [this](absl::string_view node) { core_->ForgetPeer(node); },
+      .crashed = [this](const CrashReport& crash, const ExitReason& reason) { system_.TellCrash(crash, reason); }});
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
       [this](Pid asker) { return core_->Allows(internal::NodeNameOf(asker), Operation::kStart); });

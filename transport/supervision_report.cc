@@ -20,6 +20,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/crash_note.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/tree/tree_words.h"
 
@@ -28,21 +29,6 @@ namespace {
 
 absl::Status Bad(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("a bad supervision report: ", what));
-}
-
-void ToProto(const CrashReport& crash, proto::CrashNote& out) {
-  *out.mutable_pid() = ToProto(crash.pid);
-  out.set_label(crash.label);
-  out.set_doing(crash.doing);
-  *out.mutable_parent() = ToProto(crash.parent);
-  for (const MessageNote& message : crash.messages) {
-    proto::HandledMessage& note = *out.add_messages();
-    note.set_mailbox(message.mailbox);
-    note.set_type(message.type);
-    note.set_size_bytes(message.bytes);
-    *note.mutable_from() = ToProto(message.from);
-    note.set_contents(message.contents);
-  }
 }
 
 void ToProto(const ChildSpec& spec, proto::Offender& out) {
@@ -102,29 +88,6 @@ absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::Supervision
   return spec;
 }
 
-absl::StatusOr<std::shared_ptr<const CrashReport>> CrashOf(const proto::CrashNote& in, Pid local) {
-  if (in.messages_size() > limits::kLastMessagesMax) return Bad("too many messages");
-  auto crash = std::make_shared<CrashReport>();
-  absl::StatusOr<Pid> pid = PidFromProto(in.pid(), local);
-  if (!pid.ok()) return pid.status();
-  crash->pid = *pid;
-  pid = PidFromProto(in.parent(), local);
-  if (!pid.ok()) return pid.status();
-  crash->parent = *pid;
-  crash->label = in.label();
-  crash->doing = in.doing();
-  for (const proto::HandledMessage& message : in.messages()) {
-    pid = PidFromProto(message.from(), local);
-    if (!pid.ok()) return pid.status();
-    crash->messages.push_back({.mailbox = message.mailbox(),
-                               .type = message.type(),
-                               .bytes = message.size_bytes(),
-                               .from = *pid,
-                               .contents = message.contents()});
-  }
-  return crash;
-}
-
 // Returns `reason` with the crash reports that `report` has for it and its causes.
 absl::StatusOr<ExitReason> WithCrashes(const ExitReason& reason, const proto::SupervisionReport& report, Pid local) {
   std::vector<ExitReason> links;
@@ -140,7 +103,7 @@ absl::StatusOr<ExitReason> WithCrashes(const ExitReason& reason, const proto::Su
   if (report.crashes_size() > static_cast<int>(links.size())) return Bad("more crashes than reasons");
   for (const proto::CrashNote& note : report.crashes()) {
     if (note.link() < 0 || static_cast<size_t>(note.link()) >= links.size()) return Bad("a crash of no reason");
-    absl::StatusOr<std::shared_ptr<const CrashReport>> crash = CrashOf(note, local);
+    absl::StatusOr<std::shared_ptr<const CrashReport>> crash = CrashFromProto(note, local);
     if (!crash.ok()) return crash.status();
     ExitReason& link = links[static_cast<size_t>(note.link())];
     link = link.WithCrash(*std::move(crash));
@@ -163,8 +126,8 @@ proto::SupervisionReport ToProto(const SupervisionEvent& event) {
   for (const ExitReason* r = &event.reason; r != nullptr; r = r->cause(), ++place) {
     if (r->crash() == nullptr) continue;
     proto::CrashNote& note = *out.add_crashes();
+    note = ToProto(*r->crash());
     note.set_link(place);
-    ToProto(*r->crash(), note);
   }
   out.set_restarts(event.restarts);
   if (event.wait != absl::InfiniteDuration()) {

@@ -2,6 +2,7 @@
 // last.
 #include "understudy/actors/crash_report.h"
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/wrappers.pb.h"
@@ -125,11 +127,78 @@ TEST_F(CrashReportTest, ItSaysWhoAtWhatAndTheMessageInHand) {
   EXPECT_EQ(crash.label, "clerk");
   EXPECT_THAT(crash.doing, HasSubstr("mailbox fail handling a understudy::"));
   EXPECT_TRUE(crash.parent.is_null());
-  ASSERT_EQ(crash.messages.size(), 1U);
+  ASSERT_EQ(crash.messages.size(), 2U);
   EXPECT_EQ(crash.messages[0].mailbox, "fail");
   EXPECT_EQ(crash.messages[0].bytes, sizeof(Crash));
   EXPECT_THAT(crash.messages[0].type, HasSubstr("Crash"));
   EXPECT_EQ(crash.messages[0].contents, "");
+}
+
+TEST_F(CrashReportTest, WithoutKeptMessagesAReportHasThoseInTheRingOfItsWorker) {
+  ActorSystem& system = System(0);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  const Ref<Clerk> other = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  executor_.RunUntilIdle();
+  executor_.Advance(absl::Seconds(1));
+  clerk[&Clerk::open].Tell(Value("a greeting"));
+  executor_.RunUntilIdle();
+  executor_.Advance(absl::Seconds(2));
+  other[&Clerk::text].Tell({"of another actor"});
+  clerk[&Clerk::text].Tell({"12345"});
+  executor_.RunUntilIdle();
+  executor_.Advance(absl::Seconds(3));
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  ASSERT_NE(reason.crash(), nullptr);
+  const CrashReport& crash = *reason.crash();
+  ASSERT_EQ(crash.messages.size(), 3U);
+  EXPECT_EQ(crash.messages[0].mailbox, "fail");
+  EXPECT_EQ(crash.time - crash.messages[0].time, absl::ZeroDuration());
+  EXPECT_EQ(crash.messages[1].mailbox, "text");
+  EXPECT_THAT(crash.messages[1].type, HasSubstr("Text"));
+  // Messages that are sorted together are a nanosecond apart.
+  constexpr absl::Duration kApart = absl::Microseconds(1);
+  EXPECT_LT(absl::AbsDuration(crash.time - crash.messages[1].time - absl::Seconds(3)), kApart);
+  EXPECT_EQ(crash.messages[2].mailbox, "open");
+  EXPECT_EQ(crash.messages[2].type, "google.protobuf.StringValue");
+  EXPECT_EQ(crash.messages[2].bytes, Value("a greeting").ByteSizeLong()) << "as its mailbox counted it";
+  EXPECT_EQ(crash.messages[2].contents, "") << "although its mailbox allows contents";
+  EXPECT_LT(absl::AbsDuration(crash.time - crash.messages[2].time - absl::Seconds(5)), kApart);
+  EXPECT_THAT(log_.lines().back(), Not(HasSubstr("its last messages")));
+}
+
+TEST_F(CrashReportTest, OfManyMessagesInTheRingTheLastSixteenAreReported) {
+  ActorSystem& system = System(0);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  for (int i = 0; i < 100; ++i) clerk[&Clerk::text].Tell({"a letter"});
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  ASSERT_NE(reason.crash(), nullptr);
+  ASSERT_EQ(reason.crash()->messages.size(), limits::kBlackBoxMessagesMax);
+  EXPECT_EQ(reason.crash()->messages[0].mailbox, "fail");
+  EXPECT_EQ(reason.crash()->messages[1].mailbox, "text");
+}
+
+TEST_F(CrashReportTest, AListenerIsToldOfEachCrashUntilItUnsubscribes) {
+  ActorSystem& system = System(0);
+  std::vector<std::string> told;
+  const uint64_t id = system.SubscribeCrashes([&](const CrashReport& crash, const ExitReason& reason) {
+    told.push_back(absl::StrCat(crash.label, ": ", reason.ToString()));
+  });
+  system.Kill(system.Spawn<Clerk>().pid());  // this one does not crash
+  system.Spawn<Clerk>(SpawnOptions{.label = "first"})[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  system.TellCrash({.label = "elsewhere"}, ExitReason::OsSignal(6));
+  EXPECT_THAT(told, testing::ElementsAre("first: Failed(DATA_LOSS: torn)", HasSubstr("elsewhere: OsSignal(6")));
+  EXPECT_TRUE(system.UnsubscribeCrashes(id));
+  EXPECT_FALSE(system.UnsubscribeCrashes(id));
+  system.Spawn<Clerk>()[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_EQ(told.size(), 2U);
 }
 
 // Ends by what is none of its handlers, or by a part of it.

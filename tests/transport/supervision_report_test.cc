@@ -208,7 +208,7 @@ TEST(SupervisionReport, AReportThatCannotBeIsRefused) {
                 proto::CrashNote& note = *report.add_crashes();
                 for (int i = 0; i <= limits::kLastMessagesMax; ++i) note.add_messages();
               }),
-              HasSubstr("too many messages"));
+              HasSubstr("101 messages: expected at most 100"));
   EXPECT_THAT(refusal([](auto& report) { report.mutable_pid()->set_serial(7); }), HasSubstr("names no actor"));
 }
 

@@ -67,6 +67,11 @@ constexpr Command kCommands[] = {
      "  --follow  goes on with each new one\n"},
     {"events", "", 0, "--follow", "show the last 1,000 things that supervisors did",
      "  --follow  goes on with each new one\n"},
+    {"crashes", "", 0, "--follow", "show the last 1,000 actors that crashed, each with its last messages",
+     "Says why an actor ended, in which handler, and which messages it had begun to handle: when, in which mailbox,\n"
+     "type and size, never contents. Those of process children are there too, and process children that ended by\n"
+     "themselves, with the last lines that they wrote.\n"
+     "  --follow  goes on with each new one\n"},
     {"stop", "PID|NAME", 1, "--yes", "request an actor to stop, as its parent would", "  --yes  does not ask\n"},
     {"kill", "PID|NAME", 1, "--yes", "kill an actor", "  --yes  does not ask\n"},
     {"restart", "SUPERVISOR CHILD", 2, "--yes", "end a child and start it again, without counting it as a restart",

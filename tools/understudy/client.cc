@@ -366,6 +366,7 @@ absl::Status Client::Run() {
       {"workers", [&] { return Show(&Stub::ListWorkers, proto::ListWorkersRequest(), &FormatWorkers); }},
       {"dead-letters", [&] { return Entries(&Stub::FollowDeadLetters); }},
       {"events", [&] { return Entries(&Stub::FollowEvents); }},
+      {"crashes", [&] { return Entries(&Stub::FollowCrashReports); }},
       {"trace", [&] { return Trace(); }},
       {"stop", [&] { return Act(proto::STOP); }},
       {"kill", [&] { return Act(proto::KILL); }},

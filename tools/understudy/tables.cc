@@ -396,4 +396,22 @@ std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone) {
                       entry.reason().empty() ? "" : absl::StrCat(": ", entry.reason()), "\n");
 }
 
+std::string FormatEntry(const proto::CrashEntry& entry, absl::TimeZone zone) {
+  std::string text = absl::StrCat(
+      LostText(entry.lost()), TimeText(entry.time_unix_nanos(), zone), "  ", entry.is_process() ? "process '" : "",
+      entry.is_process() ? absl::StrCat(entry.label(), "' ") : "", entry.pid(),
+      entry.is_process() || entry.label().empty() ? "" : absl::StrCat(" (", entry.label(), ")"),
+      entry.doing().empty() ? "" : absl::StrCat(" in ", entry.doing()), ": ", entry.reason(),
+      entry.parent().empty() ? "" : absl::StrCat("; a child of ", entry.parent()),
+      entry.trace_id().empty() ? "" : absl::StrCat("; trace ", entry.trace_id()), "\n");
+  for (const proto::CrashMessage& message : entry.messages()) {
+    absl::StrAppend(&text, "    ",
+                    message.time_unix_nanos() == 0 ? "at an unknown time" : TimeText(message.time_unix_nanos(), zone),
+                    "  ", message.mailbox(), "  ", message.type(), "  ",
+                    message.bytes() == 0 ? "unknown size" : absl::StrCat(message.bytes(), " bytes"), " from ",
+                    Sender(message.from()), "\n");
+  }
+  return text;
+}
+
 }  // namespace understudy::tool

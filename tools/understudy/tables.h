@@ -36,6 +36,8 @@ std::string FormatTree(const proto::GetTreeReply& tree);
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::TraceEntry& entry, absl::TimeZone zone);
+// As above, with a line for each message below it.
+std::string FormatEntry(const proto::CrashEntry& entry, absl::TimeZone zone);
 
 }  // namespace understudy::tool
 

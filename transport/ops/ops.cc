@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +18,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/dead_letter.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message_trace.h"
 #include "understudy/actors/pid.h"
@@ -70,6 +74,45 @@ proto::EventEntry ToEntry(const SupervisionEvent& event) {
     entry.set_reason(ShownText(event.reason.ToString()));
   }
   entry.set_restarts(event.restarts);
+  return entry;
+}
+
+proto::CrashEntry ToEntry(const CrashReport& crash, const ExitReason& reason) {
+  proto::CrashEntry entry;
+  const int64_t now = absl::GetCurrentTimeNanos();
+  entry.set_time_unix_nanos(now);
+  entry.set_pid(TextOf(crash.pid));
+  entry.set_label(ShownText(crash.label));
+  entry.set_doing(ShownText(crash.doing));
+  entry.set_reason(ShownText(reason.ToString()));
+  entry.set_parent(TextOf(crash.parent));
+  entry.set_trace_id(ShownText(crash.trace_id));
+  for (const MessageNote& note : crash.messages) {
+    if (static_cast<size_t>(entry.messages_size()) == limits::kOpsCrashMessagesMax) break;
+    proto::CrashMessage& message = *entry.add_messages();
+    message.set_mailbox(ShownText(note.mailbox));
+    message.set_type(ShownText(note.type));
+    message.set_bytes(static_cast<int64_t>(note.bytes));
+    message.set_from(TextOf(note.from));
+    if (note.time == MonotonicTime()) continue;
+    message.set_time_unix_nanos(now - absl::ToInt64Nanoseconds(crash.time - note.time));
+  }
+  return entry;
+}
+
+// The entry of a process child that ended without being stopped; nullopt for all other events.
+absl::optional<proto::CrashEntry> ProcessCrashOf(const SupervisionEvent& event) {
+  using Kind = SupervisionEvent::Kind;
+  if (event.kind != Kind::kExited && event.kind != Kind::kStartFailed) return absl::nullopt;
+  const ExitReason::Kind reason = event.reason.kind();
+  if (reason != ExitReason::Kind::kOsExit && reason != ExitReason::Kind::kOsSignal) return absl::nullopt;
+  proto::CrashEntry entry;
+  entry.set_time_unix_nanos(absl::GetCurrentTimeNanos());
+  entry.set_pid(TextOf(event.pid));
+  entry.set_label(ShownText(event.child));
+  entry.set_reason(ShownText(event.reason.ToString()));
+  entry.set_parent(TextOf(event.supervisor));
+  entry.set_is_process(true);
   return entry;
 }
 
@@ -177,13 +220,16 @@ class Ops::Parts {
         node_(options.node),
         allowed_(std::move(options.actions)),
         actions_(system, options.node),
-        events_watch_(system.node(), [this](const SupervisionEvent& event) { events_.Add(ToEntry(event)); }) {
+        events_watch_(system.node(), [this](const SupervisionEvent& event) { Keep(event); }) {
     dead_letters_id_ =
         system_.SubscribeDeadLetters([this](const DeadLetter& letter) { dead_letters_.Add(ToEntry(letter)); });
+    crashes_id_ = system_.SubscribeCrashes(
+        [this](const CrashReport& crash, const ExitReason& reason) { crashes_.Add(ToEntry(crash, reason)); });
   }
   ~Parts() {
     server_ = nullptr;
     system_.UnsubscribeDeadLetters(dead_letters_id_);
+    system_.UnsubscribeCrashes(crashes_id_);
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -199,6 +245,11 @@ class Ops::Parts {
   const NodeAddress& address() const { return server_->address(); }
 
  private:
+  void Keep(const SupervisionEvent& event) {
+    events_.Add(ToEntry(event));
+    if (absl::optional<proto::CrashEntry> crash = ProcessCrashOf(event)) crashes_.Add(*std::move(crash));
+  }
+
   OpsCaller CallerOf(const StreamIdentity& identity) const { return internal::CallerOf(identity, node_, allowed_); }
 
   // PermissionDenied unless the caller may read. The log has a line for each refusal, within its limit by site: unlike
@@ -274,6 +325,7 @@ class Ops::Parts {
     AddReads(methods);
     AddStream(methods, "FollowDeadLetters", dead_letters_);
     AddStream(methods, "FollowEvents", events_);
+    AddStream(methods, "FollowCrashReports", crashes_);
     methods.feeds[PathOf("Act")] = [this](const StreamIdentity& identity,
                                           const std::string& bytes) -> absl::StatusOr<OpsFeed> {
       const absl::StatusOr<proto::ActRequest> request = Parse<proto::ActRequest>(bytes);
@@ -303,8 +355,10 @@ class Ops::Parts {
   internal::OpsActions actions_;
   KeptEntries<proto::DeadLetterEntry> dead_letters_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
   KeptEntries<proto::EventEntry> events_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
+  KeptEntries<proto::CrashEntry> crashes_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
   SupervisionWatch events_watch_;
   uint64_t dead_letters_id_ = 0;
+  uint64_t crashes_id_ = 0;
   std::unique_ptr<internal::OpsServer> server_;
 };
 

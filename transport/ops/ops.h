@@ -8,15 +8,16 @@
 // The service is proto/ops.proto; the program tools/understudy is one client of it.
 // Guarantees: a thread of its own answers, also while every worker is stuck in a handler and the system drains. It
 // polls gRPC only while a client is connected. A read runs no turn of an actor and slows none (actors/inspection.h,
-// supervision/supervisor_looks.h). Dead letters and supervision events are kept from the start on, the last
-// ops_limits.h::kKeptEntriesMax of each; a reader that is slow loses the oldest and is told how many.
-// Security: a Unix socket has mode 0600, and only processes of this user may connect. They may read everything that
-// the service tells, and act as OpsOptions::actions says. TCP has mutual TLS: a client may do what the node's grants
-// say for a name of its certificate (GrantEntry::ops), and nothing without an entry. On loopback TCP without TLS it may
-// do what NodeOptions::insecure_loopback_ops says, which is nothing by default. The contents of messages are shown by a
-// trace only, with kTraceContents, and without the fields that options.proto calls redacted. The system's log gets a
-// line before each action, one for each refused action, and one for a read that is refused.
-// Threads: any. Lifetime: this object must be destroyed before the node and before the system.
+// supervision/supervisor_looks.h). Dead letters, supervision events and crash reports are kept from the start
+// on, the last ops_limits.h::kKeptEntriesMax of each; a reader that is slow loses the oldest and is told how many.
+// Crash reports of process children are kept by their parent's service too. Security: a Unix socket has mode 0600, and
+// only processes of this user may connect. They may read everything that the service tells, and act as
+// OpsOptions::actions says. TCP has mutual TLS: a client may do what the node's grants say for a name of its
+// certificate (GrantEntry::ops), and nothing without an entry. On loopback TCP without TLS it may do what
+// NodeOptions::insecure_loopback_ops says, which is nothing by default. The contents of messages are shown by a trace
+// only, with kTraceContents, and without the fields that options.proto calls redacted. The system's log gets a line
+// before each action, one for each refused action, and one for a read that is refused. Threads: any. Lifetime: this
+// object must be destroyed before the node and before the system.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_H_
 

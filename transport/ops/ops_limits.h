@@ -8,10 +8,12 @@
 
 namespace understudy::limits {
 
-// Dead letters, and as many supervision events, that are kept for readers that come later: what happened in the
-// minutes before an incident was noticed. Texts may be long, so their bytes are bounded too.
+// Dead letters, and as many supervision events and crash reports, that are kept for readers that come later: what
+// happened in the minutes before an incident was noticed. Texts may be long, so their bytes are bounded too.
 inline constexpr size_t kKeptEntriesMax = 1000;
 inline constexpr size_t kKeptEntriesBytesMax = size_t{1} << 20;
+// Messages of a crash report that are told, so that a thousand reports fit in those bytes, or nearly.
+inline constexpr size_t kOpsCrashMessagesMax = 16;
 // Connections at once: some operators with some terminals each. Further ones are closed, and the log says so.
 inline constexpr size_t kOpsConnectionsMax = 16;
 // A connection that does not speak HTTP/2 by then is closed, and one without a call for as long as the second number,

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,12 +27,18 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"
 #include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
+#include "understudy/proto/supervision_report.pb.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/crash_note.h"
 #include "understudy/transport/grpc/grpc_stream.h"
+#include "understudy/transport/process/crash_quota.h"
 #include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/session/frame_stream.h"
@@ -72,6 +79,18 @@ class ParentTold {
     if (std::exchange(is_ready_, true)) return;
     if (parent_.has_value()) TellStarted();
   }
+  void Crashed(const CrashReport& crash, const ExitReason& reason) {
+    absl::MutexLock lock(&mu_);
+    if (!parent_.has_value()) return;
+    const absl::optional<int64_t> left_out = quota_.Take(crash.time);
+    if (!left_out.has_value()) return;
+    proto::ProcessCrash message;
+    *message.mutable_crash() = ToProto(crash);
+    for (proto::HandledMessage& handled : *message.mutable_crash()->mutable_messages()) handled.clear_contents();
+    *message.mutable_reason() = ToProto(reason);
+    message.set_left_out(*left_out);
+    parent_->crashed().Send(std::move(message)).IgnoreError();
+  }
   void Leaving(absl::Duration within) {
     const auto settled = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
       return parent_.has_value() || !is_ready_ || is_closed_;
@@ -90,6 +109,7 @@ class ParentTold {
   absl::optional<proto::ProcessParentRef> parent_ ABSL_GUARDED_BY(mu_);
   bool is_ready_ ABSL_GUARDED_BY(mu_) = false;
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
+  CrashQuota quota_ ABSL_GUARDED_BY(mu_);
 };
 
 // Talks to the proxy of this process.
@@ -211,6 +231,7 @@ void ParentWatch::Run() {
 
 ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options) {
   auto told = std::make_shared<ParentTold>();
+  system.SubscribeCrashes([told](const CrashReport& crash, const ExitReason& reason) { told->Crashed(crash, reason); });
   system.Spawn<ProcessLink>(std::move(options), told);
   return {.ready = [told] { told->Ready(); }, .leaving = [told](absl::Duration within) { told->Leaving(within); }};
 }

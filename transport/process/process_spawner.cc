@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -34,6 +35,7 @@
 #include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/crash_note.h"
 #include "understudy/transport/grpc/grpc_stream.h"
 #include "understudy/transport/process/os_process.h"
 #include "understudy/transport/process/parent_invitation.h"
@@ -225,6 +227,8 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
     if (!stopping_) StartTerminateTimer();
   }
 
+  void Crashed(const proto::ProcessCrash& message);
+
   // The exit of a linked actor stops the process unless its reason is Normal, as for every actor.
   void LinkedExit(const ExitEvent& exit) {
     if (!exit.reason.is_normal()) BeginStop();
@@ -244,6 +248,7 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
   bool is_expected_ = false;
   std::shared_ptr<ProxyAddress> address_;
 
+  CrashedMailbox crashed{this};
   Mailbox<"Ended", ProcessEnded> ended_{this};
   Mailbox<"Gone", StreamGone> gone_{this};
   Mailbox<"NoSession", NoSession> no_session_{this};
@@ -263,6 +268,7 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
                     On(attached, &ProcessChildProxy::Attached),
                     On(started, &ProcessChildProxy::StartedThere),
                     On(leaving, &ProcessChildProxy::Leaving),
+                    On(crashed, &ProcessChildProxy::Crashed),
                     On(ended_, &ProcessChildProxy::Ended),
                     On(gone_, &ProcessChildProxy::Gone),
                     On(no_session_, &ProcessChildProxy::SessionFailed),
@@ -362,6 +368,24 @@ void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
   for (const proto::PeerAddress& other : directory_->Enter(child_.node_name, message.address())) {
     process_child_->meet_peer().Tell(other);
   }
+}
+
+void ProcessChildProxy::Crashed(const proto::ProcessCrash& message) {
+  const auto log = [this](LogSeverity severity, absl::string_view what) {
+    context().Log().Write(severity, absl::StrCat("the process of node '", child_.node_name, "' ", what));
+  };
+  if (message.left_out() > 0) {
+    log(LogSeverity::kWarning, absl::StrCat("leaves out ", message.left_out(), " crashes, which its log has"));
+  }
+  const absl::StatusOr<std::shared_ptr<CrashReport>> crash = CrashFromProto(message.crash(), context().Self());
+  const absl::StatusOr<ExitReason> reason = FromProto(message.reason());
+  if (!crash.ok() || !reason.ok()) {
+    const absl::Status why = crash.ok() ? reason.status() : crash.status();
+    log(LogSeverity::kError, absl::StrCat("tells of a crash that is malformed: ", why.message()));
+    return;
+  }
+  MoveTimes(**crash, context().Now());
+  host_.crashed(**crash, *reason);
 }
 
 void ProcessChildProxy::BeginStop() {

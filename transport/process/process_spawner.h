@@ -35,6 +35,8 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
@@ -93,6 +95,8 @@ struct ProcessHost {
   std::function<absl::Status(absl::string_view node)> expect;
   // Releases the slot of a node that is gone; called once for each call of `expect`.
   std::function<void(absl::string_view node)> forget;
+  // An actor of a child has crashed.
+  std::function<void(const CrashReport& crash, const ExitReason& reason)> crashed;
 };
 
 class ProcessSpawner {

@@ -46,6 +46,7 @@ class OwnThreads::OwnThread final : public Worker {
     WorkerScope scope(*this);
     while (Runnable* runnable = Take()) {
       timer.Note(executor.clock().Now());
+      ring.NoteTime(static_cast<uint64_t>(timer.noted().nanos()));
       is_in_turn_.store(true, std::memory_order_relaxed);
       RunTurn(*runnable);
       is_in_turn_.store(false, std::memory_order_relaxed);

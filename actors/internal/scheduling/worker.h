@@ -26,6 +26,7 @@
 #include "understudy/actors/internal/memory/atomics.h"
 #include "understudy/actors/internal/memory/biased_lock.h"
 #include "understudy/actors/internal/scheduling/handler_timer.h"
+#include "understudy/actors/internal/scheduling/message_ring.h"
 #include "understudy/actors/internal/scheduling/ready_slot.h"
 
 namespace understudy::internal {
@@ -124,6 +125,7 @@ class Worker {
   std::atomic<uint64_t> handlers{0};
   // Own thread, kernel code.
   HandlerTimer timer;
+  MessageRing ring;
 
  protected:
   ~Worker() = default;

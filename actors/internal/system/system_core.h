@@ -14,8 +14,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/actor_cell.h"
@@ -26,6 +28,7 @@
 #include "understudy/actors/internal/system/handler_sketches.h"
 #include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/internal/system/lingering_lives.h"
+#include "understudy/actors/internal/system/listener_list.h"
 #include "understudy/actors/internal/system/message_traces.h"
 #include "understudy/actors/internal/system/observation.h"
 #include "understudy/actors/internal/system/population.h"
@@ -130,6 +133,9 @@ class SystemCore {
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
+  // The listeners of the actors that leave a CrashReport, with the reason of its end.
+  ListenerList<CrashReport, ExitReason>& crash_listeners() { return crash_listeners_; }
+
   // The release stores of the three Install functions pair with the acquire loads of the functions below them, so a
   // caller sees the installed object as constructed.
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
@@ -196,6 +202,7 @@ class SystemCore {
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
+  ListenerList<CrashReport, ExitReason> crash_listeners_;
   HandlerSketches handler_sketches_;
   CallerTable callers_;
   MessageTraces message_traces_;

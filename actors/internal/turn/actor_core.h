@@ -170,7 +170,7 @@ class ActorCore final : public CellOwner {
   // actor_handling.h, actor_handling.cc.
   void HandleOldest(CurrentTurn& turn, uint64_t waiting);
   void HandleHanded(CurrentTurn& turn, Envelope* envelope);
-  void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
+  void RunHandler(CurrentTurn& turn, Worker& worker, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);
   void AfterStep(Activation& activation);

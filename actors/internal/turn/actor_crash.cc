@@ -13,6 +13,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_info.h"
+#include "understudy/actors/internal/scheduling/message_ring.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/internal/system/message_traces.h"
@@ -21,6 +24,7 @@
 #include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
 #include "understudy/actors/node_table.h"
 
 namespace understudy::internal {
@@ -41,7 +45,42 @@ void KeepMessage(ActorCore& core, const Activation& activation) {
   if (note.contents.size() > limits::kReportedContentsBytesMax) {
     note.contents.resize(limits::kReportedContentsBytesMax);
   }
+  note.time = core.system().executor().CoarseNow();
   core.parts().crash_notes().Keep(std::move(note), static_cast<size_t>(core.system().observation().last_messages()));
+}
+
+// The messages of the actor that the ring of this thread's worker has, the newest first. It is `now`: the stamps of
+// messages that an actor sorts together differ by a nanosecond each, and may be ahead by that.
+std::vector<MessageNote> NotesOfRing(const ActorCore& core, MonotonicTime now) {
+  std::vector<MessageNote> notes;
+  const Worker* const worker = ThisWorker();
+  if (worker == nullptr) return notes;
+  worker->ring.ForEachOf(core.life(), [&](const RingEntry& entry, uint64_t nanos) {
+    const auto& type = *static_cast<const MessageType*>(entry.type);
+    const bool has_counted_bytes = (entry.flags & Envelope::kHasCallPart) != 0 && entry.bytes != 0;
+    notes.push_back({.mailbox = std::string(core.layout()[entry.mailbox].wire_name),
+                     .type = type.name(),
+                     .bytes = has_counted_bytes ? entry.bytes
+                              : type.is_wire    ? 0
+                                                : type.size,
+                     .from = Pid::OfLife(entry.sender_life, entry.sender_cell),
+                     .contents = {},
+                     .time = std::min(MonotonicTime::FromNanos(static_cast<int64_t>(nanos)), now)});
+  });
+  std::reverse(notes.begin(), notes.end());
+  return notes;
+}
+
+// Puts the note of the current message first. The ring has it too, but does not know what is left of it.
+void PutFirst(MessageNote current, std::vector<MessageNote>& notes) {
+  const auto same = std::find_if(notes.begin(), notes.end(), [&](const MessageNote& note) {
+    return note.mailbox == current.mailbox && note.type == current.type && note.from == current.from;
+  });
+  if (same != notes.end()) {
+    current.time = same->time;
+    notes.erase(same);
+  }
+  notes.insert(notes.begin(), std::move(current));
 }
 
 Occupation OccupationOf(const ActorCore& core, const Activation& handler) {
@@ -143,6 +182,7 @@ void NoteCrash(ActorCore& core, ExitCause cause) {
   auto report = std::make_shared<CrashReport>();
   report->pid = core.self();
   report->parent = core.parts().parent();
+  report->time = core.system().clock().Now();
   if (const std::string& label = core.parts().spawn_or_default().options().label; !label.empty()) {
     report->label = label;
   } else if (core.object() != nullptr) {
@@ -156,8 +196,10 @@ void NoteCrash(ActorCore& core, ExitCause cause) {
   report->doing = is_outside ? "no handler" : doing.ForCrashReport(message);
   if (core.parts().known_crash_notes() != nullptr) {
     report->messages = core.parts().known_crash_notes()->NewestFirst();
-  } else if (message != nullptr) {
-    report->messages.push_back(NoteWithBytesLeft(*message, *doing.mailbox));
+  } else {
+    report->messages = NotesOfRing(core, report->time);
+    if (message != nullptr) PutFirst(NoteWithBytesLeft(*message, *doing.mailbox), report->messages);
+    if (report->messages.size() > limits::kBlackBoxMessagesMax) report->messages.resize(limits::kBlackBoxMessagesMax);
   }
   core.parts().exits().AddCrash(std::move(report));
 }

@@ -184,7 +184,8 @@ void ActorCore::End() {
   if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) TraceEnd(*this, reason);
   stage_.BeginEnd();
   cell().BeginStop();
-  if (const CrashReport* crash = parts_.exits_or_default().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
+  const bool has_crashed = parts_.exits_or_default().crash() != nullptr;
+  if (has_crashed) LogCrash(*this, *reason.crash(), reason);
   if (!parts_.empty()) {
     parts_.activations().ForgetResumable();
     parts_.behaviors().SetNext(nullptr);
@@ -192,6 +193,7 @@ void ActorCore::End() {
   }
   std::exception_ptr thrown;
   InUserCode([&] {
+    if (has_crashed) system().crash_listeners().Tell(*reason.crash(), reason);
     if (actor_ != nullptr && !stage_.is_killed()) thrown = Caught([&] { actor_->OnExit(reason); });
   });
   if (!stage_.is_fenced()) {

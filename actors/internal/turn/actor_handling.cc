@@ -34,7 +34,7 @@ namespace {
 // While it lives, a handler that may await runs, from its begin or its resumption on.
 class TimedRun {
  public:
-  TimedRun(ActorCore& core, const Activation& activation) : system_(core.system()), worker_(*ThisWorker()) {
+  TimedRun(ActorCore& core, Activation& activation) : system_(core.system()), worker_(*ThisWorker()) {
     if (worker_.timer.IsDue()) BeginTiming(core, worker_, activation);
   }
   ~TimedRun() {
@@ -66,12 +66,15 @@ void SettlePostponed(ActorCore& core, Activation& activation) {
 
 }  // namespace
 
-void BeginTiming(ActorCore& core, Worker& worker, const Activation& activation) {
+void BeginTiming(ActorCore& core, Worker& worker, Activation& activation) {
   const Actor& object = *core.object();
   const bool is_message = activation.source() == Activation::Source::kMessage;
-  worker.timer.Begin(core.system().clock().Now(),
-                     {.actor_class = &typeid(object),
-                      .mailbox = is_message ? &core.layout()[static_cast<size_t>(activation.mailbox)] : nullptr});
+  const MonotonicTime now = core.system().clock().Now();
+  const auto nanos = static_cast<uint64_t>(now.nanos());
+  // A handler that has awaited is not that of the newest message.
+  is_message&& activation.held() == nullptr ? worker.ring.StampNewest(nanos) : worker.ring.NoteTime(nanos);
+  worker.timer.Begin(now, {.actor_class = &typeid(object),
+                           .mailbox = is_message ? &core.layout()[static_cast<size_t>(activation.mailbox)] : nullptr});
 }
 
 // The actor may be fenced, so only what was noted at the begin is used.
@@ -118,6 +121,8 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
             refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
+  Worker& worker = *ThisWorker();
+  NoteCall(worker, *envelope);
   if (form == MessageHandler::Form::kAwaits) {
     auto activation = std::make_unique<Activation>(*this, envelope);
     activation->TakeCallPart();
@@ -139,7 +144,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   if (IsReceiving(*this)) BeginRound(*this, activation);
   if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kIsTraced)) && BeginHandling(*this, activation))
     EnterTrace(activation);
-  RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
+  RunHandler(ThisTurn(), worker, &cell().queue(envelope->mailbox), activation, handler);
 }
 
 // `handler` is taken by value so that it stays alive while it runs. NOLINTNEXTLINE(performance-unnecessary-value-param)
@@ -163,7 +168,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   Activation activation(*this, Activation::Source::kEvent);
   activation.envelope = event.payload.Release();
   if (ends_receive) BeginRound(*this, activation);
-  RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
+  RunHandler(ThisTurn(), *ThisWorker(), /*queue=*/nullptr, activation, *handler);
 }
 
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {

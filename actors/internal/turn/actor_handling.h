@@ -5,12 +5,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/memory/slow_path.h"
+#include "understudy/actors/internal/scheduling/message_ring.h"
 #include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
@@ -24,8 +27,24 @@ namespace understudy::internal {
 void SettleUnusual(ActorCore& core, Activation& activation);
 
 // Timing of the run of a handler (HandlerTimer): begins if this one is due, and ends if one was begun.
-UNDERSTUDY_SLOW_PATH void BeginTiming(ActorCore& core, Worker& worker, const Activation& activation);
+UNDERSTUDY_SLOW_PATH void BeginTiming(ActorCore& core, Worker& worker, Activation& activation);
 UNDERSTUDY_SLOW_PATH void EndTiming(SystemCore& system, Worker& worker);
+
+// Notes a message that is about to be handled in the ring of its worker. A message with a call part needs its size too
+// (NoteCall).
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline RingEntry& NoteHandled(Worker& worker, const Envelope& message) {
+  static_assert(offsetof(RingEntry, bytes) == sizeof(Envelope) - offsetof(Envelope, life));
+  static_assert(offsetof(RingEntry, mailbox) == offsetof(Envelope, mailbox) - offsetof(Envelope, life));
+  static_assert(offsetof(RingEntry, stamp) == offsetof(Envelope, stamp) - offsetof(Envelope, life));
+  static_assert(offsetof(RingEntry, type) == offsetof(Envelope, type) - offsetof(Envelope, life));
+  RingEntry& entry = worker.ring.Next();
+  std::memcpy(&entry, reinterpret_cast<const char*>(&message) + offsetof(Envelope, life), offsetof(RingEntry, bytes));
+  return entry;
+}
+inline void NoteCall(Worker& worker, const Envelope& message) {
+  RingEntry& entry = NoteHandled(worker, message);
+  entry.bytes = message.counted_bytes();
+}
 
 // True if the oldest message in an open mailbox is what to handle next: the actor runs and does not end, its behavior
 // has one rank and neither guards nor predicates, and there are no events, handlers to resume or Receives.
@@ -52,11 +71,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
 
 // Runs a handler that is not a coroutine, and settles its message. If the actor was fenced while the handler ran, the
 // other thread has already settled the message and ended the actor's life, so nothing more is done here.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation,
-                                                               MessageHandler& handler) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Worker& worker, Queue* queue,
+                                                               Activation& activation, MessageHandler& handler) {
   if (ABSL_PREDICT_FALSE(turn.system->observation().sees_steps())) Trace(*this, "handles", activation);
   SetCurrent(&activation);
-  Worker& worker = *ThisWorker();
   if (ABSL_PREDICT_FALSE(worker.timer.IsDue())) BeginTiming(*this, worker, activation);
   Guarded(
       [&] {
@@ -100,8 +118,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& tu
   MessageHandler& handler = table.handler(clause);
   TakeOut(*this, turn, *queue, place, envelope, before);
   if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler) && !envelope->has(Envelope::kHasCallPart))) {
+    Worker& worker = *ThisWorker();
+    NoteHandled(worker, *envelope);
     Activation activation(*this, envelope);
-    RunHandler(turn, queue, activation, handler);
+    RunHandler(turn, worker, queue, activation, handler);
   } else {
     HandleTaken(envelope, table, clause);
   }
@@ -122,8 +142,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& tu
       // message is put into its mailbox instead, Leave does so when it leaves.
       AddAsOwner(queue.left, 1U);
       AddAsOwner(turn.gates[place].limit, 1U);
+      Worker& worker = *ThisWorker();
+      NoteHandled(worker, *envelope);
       Activation activation(*this, envelope);
-      RunHandler(turn, &queue, activation, handler);
+      RunHandler(turn, worker, &queue, activation, handler);
       return;
     }
   }

@@ -31,6 +31,20 @@ class Clerk final : public Actor {
   Behavior closed_{"closed", On(open, [this](int) { Become(open_); })};
 };
 
+// Crashes a moment after it has handled a message.
+class Frail final : public Actor {
+ public:
+  Mailbox<"break", int> break_soon{this};
+  StartResult Start() override {
+    Ref<Frail>(context().Self())[&Frail::break_soon].Tell(1);
+    return Behavior("frail", On(break_soon, [this](int) {
+                      // No timer of zero: it would be due before the message.
+                      Become(Behavior("breaking", After(absl::Milliseconds(1),
+                                                        [this] { (void)Fail(absl::InternalError("frail")); })));
+                    }));
+  }
+};
+
 int Main(const std::string& socket) {
   ActorSystem system({.name = "desk"});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = ""});
@@ -44,7 +58,8 @@ int Main(const std::string& socket) {
     std::cerr << ops.status() << "\n";
     return 2;
   }
-  return (*node)->RunTree(OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")));
+  return (*node)->RunTree(
+      OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")).Child("frail", Of<Frail>().Temporary()));
 }
 
 }  // namespace

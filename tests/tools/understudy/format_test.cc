@@ -113,6 +113,38 @@ TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
             "1970-01-01T00:00:00.000  <desk.1.1>: child 'clerk' <desk.2.1> exited: Killed\n");
 }
 
+TEST(TablesTest, ACrashIsALineWithALineForEachOfItsMessages) {
+  proto::CrashEntry crash;
+  crash.set_time_unix_nanos(absl::ToUnixNanos(absl::FromUnixMillis(2'500)));
+  crash.set_pid("<desk.2.1>");
+  crash.set_label("clerk");
+  crash.set_doing("mailbox file handling a int from <>");
+  crash.set_reason("Failed(INTERNAL: torn)");
+  crash.set_parent("<desk.1.1>");
+  proto::CrashMessage& last = *crash.add_messages();
+  last.set_mailbox("file");
+  last.set_type("int");
+  last.set_bytes(4);
+  last.set_time_unix_nanos(absl::ToUnixNanos(absl::FromUnixMillis(2'400)));
+  proto::CrashMessage& first = *crash.add_messages();
+  first.set_mailbox("desk.Clerk/Note");
+  first.set_type("desk.Note");
+  first.set_from("<desk.9.1>");
+  EXPECT_EQ(FormatEntry(crash, absl::UTCTimeZone()),
+            "1970-01-01T00:00:02.500  <desk.2.1> (clerk) in mailbox file handling a int from <>: "
+            "Failed(INTERNAL: torn); a child of <desk.1.1>\n"
+            "    1970-01-01T00:00:02.400  file  int  4 bytes from outside any actor\n"
+            "    at an unknown time  desk.Clerk/Note  desk.Note  unknown size from <desk.9.1>\n");
+  proto::CrashEntry process;
+  process.set_lost(3);
+  process.set_is_process(true);
+  process.set_label("house");
+  process.set_pid("<desk.3.1>");
+  process.set_reason("OsSignal(6)");
+  EXPECT_EQ(FormatEntry(process, absl::UTCTimeZone()),
+            "(3 lost)\n1970-01-01T00:00:00.000  process 'house' <desk.3.1>: OsSignal(6)\n");
+}
+
 TEST(TablesTest, AWaitIsALineForEachCallWithoutAnAnswer) {
   proto::ActorDetails asker = Actor("<desk.7.2>", proto::AWAITING, 0);
   asker.add_names("orders");
@@ -387,9 +419,10 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_THAT(HelpText(""), HasSubstr("Exit status: 0, 1 after an error, 2 after a wrong command line."));
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
-  for (const char* command : {"node",    "tree",    "ps",           "top",       "actor",   "waits", "names",
-                              "peers",   "workers", "dead-letters", "events",    "stop",    "kill",  "restart",
-                              "suspend", "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
+  for (const char* command :
+       {"node",    "tree",         "ps",        "top",     "actor", "waits",     "names",   "peers",
+        "workers", "dead-letters", "events",    "crashes", "stop",  "kill",      "restart", "suspend",
+        "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :

@@ -67,6 +67,14 @@ run 0 events
 prints "child 'clerk' .*started"
 run 0 dead-letters
 prints 'outside any actor\|NOT_FOUND'
+for _ in $(seq 3000); do
+  run 0 crashes
+  grep -q Frail "$folder/out" && break
+done
+prints 'Frail)) in the handler of an event: Failed(INTERNAL: frail); a child of <desk'
+prints '    20.*  break  int  4 bytes from <desk'
+run 0 crashes --json
+prints '"mailbox":"break"'
 run 0 --help
 prints 'Exit status'
 run 0 help kill

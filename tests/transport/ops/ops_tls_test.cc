@@ -119,7 +119,12 @@ TEST_F(OpsTlsTest, ACertificateWithoutAnEntryGetsNothing) {
   proto::EventEntry event;
   EXPECT_FALSE(events->Read(&event));
   EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  for (const char* method : {"GetNode", "FollowEvents"}) {
+  grpc::ClientContext crashes_context;
+  const auto crashes = mallory->FollowCrashReports(&crashes_context, proto::FollowRequest());
+  proto::CrashEntry crash;
+  EXPECT_FALSE(crashes->Read(&crash));
+  EXPECT_EQ(crashes->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  for (const char* method : {"GetNode", "FollowEvents", "FollowCrashReports"}) {
     EXPECT_THAT(log_.lines(), Contains(absl::StrCat("ops: certificate 'mallory' asks to read (", method,
                                                     "): refused, GrantEntry::ops of 'mallory' does not allow it")));
   }

@@ -29,6 +29,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
@@ -201,6 +202,20 @@ TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
   EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "its proxy did not";
   EXPECT_THAT(end, ContainsRegex("<house-1[.0-9]+>\\] SIGABRT in understudy::Echo \"echo/house-1\", mailbox [^ ]*Die "
                                  "handling a google.protobuf.Int32Value; build id [0-9a-f]{16,}"));
+}
+
+TEST_F(ProcessSpawnerTest, TheListenersOfItsParentAreToldOfACrashInAChild) {
+  auto story = std::make_shared<Story>();
+  auto crashes = std::make_shared<Story>();
+  system_.SubscribeCrashes([crashes](const CrashReport& crash, const ExitReason& reason) {
+    crashes->Add(absl::StrCat(crash.pid.ToString(), " in ", crash.doing, ": ", reason.ToString(), "; ",
+                              crash.messages.empty() ? "" : crash.messages[0].mailbox));
+  });
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  Find("echo/house-1").fail().Tell(EchoActor::Text());
+  EXPECT_THAT(crashes->WaitFor(1)[0], ContainsRegex("^<house-1[.0-9]+> in mailbox [^ ]*Fail handling a .*: "
+                                                    "Failed\\(DATA_LOSS: \\); [^ ]*Fail$"));
 }
 
 TEST_F(ProcessSpawnerTest, AskedToStopItDrainsAndExitsNormally) {
