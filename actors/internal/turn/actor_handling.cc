@@ -72,7 +72,11 @@ void BeginTiming(ActorCore& core, Worker& worker, Activation& activation) {
   const MonotonicTime now = core.system().clock().Now();
   const auto nanos = static_cast<uint64_t>(now.nanos());
   // A handler that has awaited is not that of the newest message.
-  is_message&& activation.held() == nullptr ? worker.ring.StampNewest(nanos) : worker.ring.NoteTime(nanos);
+  if (is_message && activation.held() == nullptr) {
+    worker.ring.StampNewest(nanos);
+  } else {
+    worker.ring.NoteTime(nanos);
+  }
   worker.timer.Begin(now, {.actor_class = &typeid(object),
                            .mailbox = is_message ? &core.layout()[static_cast<size_t>(activation.mailbox)] : nullptr});
 }
