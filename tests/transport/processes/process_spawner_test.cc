@@ -213,7 +213,7 @@ TEST_F(ProcessSpawnerTest, TheListenersOfItsParentAreToldOfACrashInAChild) {
   });
   Launch(TestNode("house-1", {"child"}), story);
   story->WaitFor(1);
-  Find("echo/house-1").fail().Tell(EchoActor::Text());
+  Find("echo/house-1").fail().Tell(Echo::Text());
   EXPECT_THAT(crashes->WaitFor(1)[0], ContainsRegex("^<house-1[.0-9]+> in mailbox [^ ]*Fail handling a .*: "
                                                     "Failed\\(DATA_LOSS: \\); [^ ]*Fail$"));
 }
