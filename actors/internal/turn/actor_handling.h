@@ -38,7 +38,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline RingEntry& NoteHandled(Worker& worker, const
   static_assert(offsetof(RingEntry, stamp) == offsetof(Envelope, stamp) - offsetof(Envelope, life));
   static_assert(offsetof(RingEntry, type) == offsetof(Envelope, type) - offsetof(Envelope, life));
   RingEntry& entry = worker.ring.Next();
-  std::memcpy(&entry, reinterpret_cast<const char*>(&message) + offsetof(Envelope, life), offsetof(RingEntry, bytes));
+  std::memcpy(static_cast<void*>(&entry), reinterpret_cast<const char*>(&message) + offsetof(Envelope, life),
+              offsetof(RingEntry, bytes));
   return entry;
 }
 inline void NoteCall(Worker& worker, const Envelope& message) {
