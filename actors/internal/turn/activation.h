@@ -192,10 +192,11 @@ class Activation {
   bool has_failed : 1 = false;  // Fail was called, or it threw
   bool is_postponed : 1 = false;
   bool is_moved : 1 = false;
-  bool is_forwarded : 1 = false;  // and has its disposition: it is counted already
   bool ends_receive : 1 = false;  // it is what a Receive waited for
   bool is_complete : 1 = false;
-  bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
+  // Bytes of their own: Fence uses them while user code may write the bits above.
+  bool is_forwarded = false;  // and has its disposition: it is counted already
+  bool is_in_hand = false;    // and counted so: it awaits, or may
   // True if the message is a tell whose handler returned OK and neither failed, postponed nor forwarded it.
   bool is_plainly_handled() const {
     return !(has_failed || is_postponed || is_forwarded) && !has_call_part_ && status_.ok();
