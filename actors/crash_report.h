@@ -37,9 +37,8 @@ struct MessageNote {
   // system keeps last messages, this is a wire message, and the mailbox's options say
   // ReportContents::kYes.
   std::string contents;
-  // When the handler began, as far as its worker knew the time; never later than that. It is early by at most what the
-  // handlers took that the worker ran since it last slept, sorted an actor's mail or timed a handler, which it does
-  // once in 128 runs. The zero time: not known.
+  // The latest time that the worker knew when the handler began, so never later than its beginning. A worker learns the
+  // time when it wakes up, sorts an actor's mail, or times a handler, which is one run in 128. The zero time: unknown.
   MonotonicTime time;
 
   // "a auction.Offer of 24 bytes in mailbox make_offer from <house.7.42>"

@@ -17,7 +17,7 @@
 
 namespace understudy::internal {
 
-// The fields from `life` to `type` are those of an Envelope, in its order.
+// One message, or a time. The fields from `life` to `type` lie as in an Envelope, so that they are copied at once.
 struct RingEntry {
   uint64_t life = 0;  // the receiver's; 0: not a message, but a time, or an entry that was never used
   uint64_t sender_life = 0;

@@ -71,7 +71,8 @@ std::vector<MessageNote> NotesOfRing(const ActorCore& core, MonotonicTime now) {
   return notes;
 }
 
-// Puts the note of the current message first. The ring has it too, but does not know what is left of it.
+// Puts the note of the current message first, in place of the ring's note of the same message. Only `current` has what
+// the handler has left of that message.
 void PutFirst(MessageNote current, std::vector<MessageNote>& notes) {
   const auto same = std::find_if(notes.begin(), notes.end(), [&](const MessageNote& note) {
     return note.mailbox == current.mailbox && note.type == current.type && note.from == current.from;

@@ -71,7 +71,7 @@ void BeginTiming(ActorCore& core, Worker& worker, Activation& activation) {
   const bool is_message = activation.source() == Activation::Source::kMessage;
   const MonotonicTime now = core.system().clock().Now();
   const auto nanos = static_cast<uint64_t>(now.nanos());
-  // A handler that has awaited is not that of the newest message.
+  // Once a handler has awaited, the newest message of the ring may be another handler's.
   if (is_message && activation.held() == nullptr) {
     worker.ring.StampNewest(nanos);
   } else {
