@@ -110,7 +110,7 @@ Task<RpcReply> GrpcClientBase::CallBytes(const std::string& path, std::string re
   const absl::Duration left = TimeLeft(timeout);
   const PendingId ask = asks_->Begin(context().Now() + left);
   std::unique_ptr<RpcCall> call;
-  if (ask.id != 0) call = channel_->Call(path, request, left, ask);
+  if (ask.id != 0) call = channel_->Call(path, std::move(request), left, ask);
   const Pending<RpcReply> pending(ask);
   absl::StatusOr<RpcReply> reply = co_await pending;
   if (reply.ok()) co_return *std::move(reply);
@@ -119,9 +119,8 @@ Task<RpcReply> GrpcClientBase::CallBytes(const std::string& path, std::string re
   co_return error;
 }
 
-std::unique_ptr<RpcStream> GrpcClientBase::StreamBytes(const std::string& path,
-                                                       const absl::optional<std::string>& request) {
-  return channel_->Stream(path, request, TimeLeft(absl::InfiniteDuration()));
+std::unique_ptr<RpcStream> GrpcClientBase::StreamBytes(const std::string& path, absl::optional<std::string> request) {
+  return channel_->Stream(path, std::move(request), TimeLeft(absl::InfiniteDuration()));
 }
 
 Task<absl::Status> GrpcClientBase::Run(std::vector<RpcFlow*> flows) {

@@ -135,7 +135,7 @@ class GrpcClientBase : public Actor {
   Task<RpcReply> CallBytes(const std::string& path, std::string request, absl::Duration timeout);
   // Begins a call whose answer or request is a stream, with the deadline of the call that is being handled. Without a
   // `request` that is a stream.
-  std::unique_ptr<RpcStream> StreamBytes(const std::string& path, const absl::optional<std::string>& request);
+  std::unique_ptr<RpcStream> StreamBytes(const std::string& path, absl::optional<std::string> request);
   // Runs the flows of a call with items, one of which carries the answers, until one of the flows ends the call.
   // Returns how the call ended.
   Task<absl::Status> Run(std::vector<RpcFlow*> flows);

@@ -83,9 +83,9 @@ class RpcFlow {
     if (awaited_->id != 0) call_.Next(*awaited_);
   }
   // Waits until gRPC has taken `item`.
-  void AwaitWrite(const std::string& item) {
+  void AwaitWrite(std::string item) {
     Await(asks_.Begin(MonotonicTime::InfiniteFuture()));
-    if (awaited_->id != 0) call_.Write(item, *awaited_);
+    if (awaited_->id != 0) call_.Write(std::move(item), *awaited_);
   }
   template <class R>
   typename AnswerOf<R>::type Take() {
@@ -145,11 +145,11 @@ class ItemFlow final : public RpcFlow {
       call().EndItems();
       return absl::nullopt;
     }
-    const absl::StatusOr<std::string> bytes = SerializeForServer(**item);
+    absl::StatusOr<std::string> bytes = SerializeForServer(**item);
     if (!bytes.ok()) return bytes.status();
     is_writing_ = true;
     CountWritten(bytes->size());
-    AwaitWrite(*bytes);
+    AwaitWrite(*std::move(bytes));
     return absl::nullopt;
   }
   End AfterWrite() {

@@ -21,6 +21,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
@@ -30,29 +31,26 @@
 #include "understudy/transport/client/client_limits.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/rpc_status.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 #include "understudy/transport/grpc/grpc_credentials.h"
 #include "understudy/transport/grpc/grpc_queue.h"
 
 namespace understudy::internal {
 namespace {
 
-grpc::ByteBuffer ToBuffer(const std::string& bytes) {
-  const grpc::Slice slice(bytes);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
 class ReceivedBytes final : public RpcBytes {
  public:
   // Takes the content of `buffer`.
   explicit ReceivedBytes(grpc::ByteBuffer& buffer) { buffer_.Swap(&buffer); }
   absl::optional<absl::string_view> Flatten() override {
-    if (!buffer_.TrySingleSlice(&slice_).ok() && !buffer_.DumpToSingleSlice(&slice_).ok()) return absl::nullopt;
-    return absl::string_view(reinterpret_cast<const char*>(slice_.begin()), slice_.size());
+    bytes_ = BytesOf(buffer_);
+    if (!bytes_.ok()) return absl::nullopt;
+    return absl::string_view(reinterpret_cast<const char*>(bytes_->begin()), bytes_->size());
   }
 
  private:
   grpc::ByteBuffer buffer_;
-  grpc::Slice slice_;
+  absl::StatusOr<grpc::Slice> bytes_ = grpc::Slice();
 };
 
 // A reply or item. `buffer` is empty then.
@@ -119,9 +117,9 @@ class UnaryCall final : public std::enable_shared_from_this<UnaryCall> {
   UnaryCall(std::shared_ptr<OutsideAsks> asks, const PendingId& ask, std::shared_ptr<grpc::Channel> channel)
       : asks_(std::move(asks)), ask_(ask), channel_(std::move(channel)) {}
 
-  void Begin(grpc::GenericStub& stub, const std::string& path, const std::string& request, absl::Duration timeout) {
+  void Begin(grpc::GenericStub& stub, const std::string& path, std::string request, absl::Duration timeout) {
     SetUp(context_, timeout);
-    call_ = stub.PrepareUnaryCall(&context_, path, ToBuffer(request), ProcessQueue());
+    call_ = stub.PrepareUnaryCall(&context_, path, ToBuffer(std::move(request)), ProcessQueue());
     call_->StartCall();
     call_->Finish(&reply_, &status_, finish_.Begin());
   }
@@ -166,12 +164,12 @@ class StreamCall final : public std::enable_shared_from_this<StreamCall> {
   StreamCall(std::shared_ptr<OutsideAsks> asks, std::shared_ptr<grpc::Channel> channel)
       : asks_(std::move(asks)), channel_(std::move(channel)) {}
 
-  void Begin(grpc::GenericStub& stub, const std::string& path, const absl::optional<std::string>& request,
+  void Begin(grpc::GenericStub& stub, const std::string& path, absl::optional<std::string> request,
              absl::Duration timeout) {
     SetUp(context_, timeout);
     absl::MutexLock lock(&mu_);
     if (request.has_value()) {
-      outgoing_ = ToBuffer(*request);
+      outgoing_ = ToBuffer(*std::move(request));
       ends_items_ = true;
     }
     call_ = stub.PrepareCall(&context_, path, ProcessQueue());
@@ -187,11 +185,11 @@ class StreamCall final : public std::enable_shared_from_this<StreamCall> {
     }
     if (end.has_value()) asks_->Answer(ask, RpcReply{.status = *std::move(end)});
   }
-  void Write(const std::string& item, const PendingId& ask) {
+  void Write(std::string item, const PendingId& ask) {
     {
       absl::MutexLock lock(&mu_);
       if (!is_finishing_) {
-        outgoing_ = ToBuffer(item);
+        outgoing_ = ToBuffer(std::move(item));
         written_ = ask;
         if (MayBegin()) WriteOutgoing();
         return;
@@ -312,7 +310,7 @@ class StreamHandle final : public RpcStream {
   explicit StreamHandle(std::shared_ptr<StreamCall> call) : call_(std::move(call)) {}
   ~StreamHandle() override { call_->Cancel(); }
   void Next(const PendingId& ask) override { call_->Next(ask); }
-  void Write(const std::string& item, const PendingId& ask) override { call_->Write(item, ask); }
+  void Write(std::string item, const PendingId& ask) override { call_->Write(std::move(item), ask); }
   void EndItems() override { call_->EndItems(); }
 
  private:
@@ -346,17 +344,17 @@ ServiceChannel::ServiceChannel(const GrpcClientOptions& options, std::shared_ptr
 
 ServiceChannel::~ServiceChannel() = default;
 
-std::unique_ptr<RpcCall> ServiceChannel::Call(const std::string& path, const std::string& request,
-                                              absl::Duration timeout, const PendingId& ask) {
+std::unique_ptr<RpcCall> ServiceChannel::Call(const std::string& path, std::string request, absl::Duration timeout,
+                                              const PendingId& ask) {
   auto call = std::make_shared<UnaryCall>(parts_->asks, ask, parts_->channel);
-  call->Begin(parts_->stub, path, request, timeout);
+  call->Begin(parts_->stub, path, std::move(request), timeout);
   return std::make_unique<UnaryHandle>(std::move(call));
 }
 
-std::unique_ptr<RpcStream> ServiceChannel::Stream(const std::string& path, const absl::optional<std::string>& request,
+std::unique_ptr<RpcStream> ServiceChannel::Stream(const std::string& path, absl::optional<std::string> request,
                                                   absl::Duration timeout) {
   auto call = std::make_shared<StreamCall>(parts_->asks, parts_->channel);
-  call->Begin(parts_->stub, path, request, timeout);
+  call->Begin(parts_->stub, path, std::move(request), timeout);
   return std::make_unique<StreamHandle>(std::move(call));
 }
 

@@ -61,7 +61,7 @@ class RpcStream : public RpcCall {
   // The next two are for a call whose request is a stream.
   //
   // Writes an item. `ask` is answered when gRPC has taken it and may be given the next one. One Write at a time.
-  virtual void Write(const std::string& item, const PendingId& ask) = 0;
+  virtual void Write(std::string item, const PendingId& ask) = 0;
   // No more items come. Requires that no Write is under way.
   virtual void EndItems() = 0;
 };
@@ -76,10 +76,10 @@ class ServiceChannel {
 
   // Calls the unary method `path`, such as "/auction.Auction/MakeOffer". `timeout` may be infinite. The call belongs to
   // the trace of the code that calls this, if there is one.
-  std::unique_ptr<RpcCall> Call(const std::string& path, const std::string& request, absl::Duration timeout,
+  std::unique_ptr<RpcCall> Call(const std::string& path, std::string request, absl::Duration timeout,
                                 const PendingId& ask);
   // Calls a method that takes or returns a stream, likewise. Without a `request` that is a stream.
-  std::unique_ptr<RpcStream> Stream(const std::string& path, const absl::optional<std::string>& request,
+  std::unique_ptr<RpcStream> Stream(const std::string& path, absl::optional<std::string> request,
                                     absl::Duration timeout);
 
   // True unless there is a connection. Begins to connect if nothing does.

@@ -3,8 +3,6 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
 #include <grpcpp/support/string_ref.h>
 
 #include <algorithm>
@@ -30,26 +28,7 @@
 
 namespace understudy::internal {
 
-absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request) {
-  absl::StatusOr<grpc::Slice> bytes = grpc::Slice();
-  if (request.TrySingleSlice(&*bytes).ok() || request.DumpToSingleSlice(&*bytes).ok()) return bytes;
-  return absl::InternalError("gRPC could not decompress the request");
-}
-
 absl::Status NoRequestError() { return absl::InternalError("the call has no request: expected one message"); }
-
-grpc::ByteBuffer ToBuffer(std::string bytes) {
-  // Shorter ones are copied into the slice itself, or into a block that costs no more than the string's.
-  constexpr size_t kCopiedBytesMax = 1024;
-  if (bytes.size() <= kCopiedBytesMax) {
-    const grpc::Slice slice(bytes.data(), bytes.size());
-    return grpc::ByteBuffer(&slice, 1);
-  }
-  auto owned = std::make_unique<std::string>(std::move(bytes));
-  std::string* const kept = owned.release();  // deleted by the slice
-  const grpc::Slice slice(kept->data(), kept->size(), [](void* text) { delete static_cast<std::string*>(text); }, kept);
-  return grpc::ByteBuffer(&slice, 1);
-}
 
 namespace {
 

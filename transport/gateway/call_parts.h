@@ -1,13 +1,10 @@
-// What a gateway's unary calls and streams have in common: bytes, and what gRPC says of a call. Any thread.
+// What a gateway's unary calls and streams have in common: what gRPC says of a call and its client. Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
 
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
 
 #include <memory>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,15 +15,9 @@
 
 namespace understudy::internal {
 
-// Returns the bytes of a request in one piece.
-absl::StatusOr<grpc::Slice> BytesOf(const grpc::ByteBuffer& request);
-
 // Returns the error with which a call ends that has no request, although its client says that there is no more to come.
 // A client that has gone, or whose request gRPC has refused, is not told it.
 absl::Status NoRequestError();
-
-// Moves the bytes of a reply or an item into a buffer.
-grpc::ByteBuffer ToBuffer(std::string bytes);
 
 // Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients), and
 // Unavailable until the gateway is ready.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -21,6 +22,7 @@
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/service_host.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 #include "understudy/transport/sockets/thread.h"
 
 namespace understudy::internal {
@@ -33,12 +35,10 @@ constexpr char kWatchPath[] = "/grpc.health.v1.Health/Watch";
 
 // Returns the name that the request asks for, or nothing if there is none (`ok`) or it cannot be parsed.
 absl::optional<std::string> ServiceOf(bool ok, const ReadItem& request) {
-  grpc::Slice bytes;
+  if (!ok) return absl::nullopt;
+  const absl::StatusOr<grpc::Slice> bytes = BytesOf(request.bytes);
   proto::HealthRequest parsed;
-  if (!ok || !request.bytes.DumpToSingleSlice(&bytes).ok() ||
-      !parsed.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
-    return absl::nullopt;
-  }
+  if (!bytes.ok() || !parsed.ParseFromArray(bytes->begin(), static_cast<int>(bytes->size()))) return absl::nullopt;
   return parsed.service();
 }
 
@@ -47,9 +47,7 @@ grpc::Status Unparsable() { return {grpc::StatusCode::INTERNAL, "the request is 
 grpc::ByteBuffer HealthReplyOf(Serving status) {
   proto::HealthReply reply;
   reply.set_status(status);
-  const std::string bytes = reply.SerializeAsString();
-  const grpc::Slice slice(bytes.data(), bytes.size());
-  return grpc::ByteBuffer(&slice, 1);
+  return ToBuffer(reply.SerializeAsString());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/service_host.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 
 namespace understudy::internal {
 namespace {

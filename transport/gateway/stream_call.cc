@@ -28,6 +28,7 @@
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 
 namespace understudy::internal {
 

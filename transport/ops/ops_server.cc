@@ -38,6 +38,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/credentials.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 #include "understudy/transport/grpc/grpc_credentials.h"
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/session/stream_identity.h"
@@ -51,19 +52,6 @@ constexpr int kStarvedPauseMillis = 100;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
-}
-
-grpc::ByteBuffer ToBuffer(const std::string& bytes) {
-  const grpc::Slice slice(bytes);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-std::string ToString(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) return "";
-  std::string bytes;
-  for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return bytes;
 }
 
 // Call: one call of a client, or the wait for the next call. A Call deletes itself when gRPC has no tag of it left.
@@ -92,7 +80,7 @@ class Call {
     if (absl::optional<std::string> entry = feed_.next(); entry.has_value()) {
       is_writing_ = true;
       ++pending_;
-      stream_.Write(ToBuffer(*entry), &written_);
+      stream_.Write(ToBuffer(*std::move(entry)), &written_);
     } else if (const absl::optional<absl::Status> end = feed_.ends(); end.has_value()) {
       Finish(ToGrpc(*end));
     }
@@ -127,13 +115,15 @@ class Call {
   void Read(bool ok) {
     if (is_finishing_) return;  // the client has cancelled
     if (!ok) return Finish(grpc::Status(grpc::StatusCode::INTERNAL, "the request is missing"));
-    const std::string request = ToString(request_);
+    const absl::StatusOr<grpc::Slice> bytes = BytesOf(request_);
+    if (!bytes.ok()) return Finish(ToGrpc(bytes.status()));
+    const std::string request(bytes->begin(), bytes->end());
     if (const auto unary = shared_.methods.unary.find(context_.method()); unary != shared_.methods.unary.end()) {
-      const absl::StatusOr<std::string> answer = unary->second(Caller(), request);
+      absl::StatusOr<std::string> answer = unary->second(Caller(), request);
       if (!answer.ok()) return Finish(ToGrpc(answer.status()));
       is_finishing_ = true;
       ++pending_;
-      stream_.WriteAndFinish(ToBuffer(*answer), grpc::WriteOptions(), grpc::Status::OK, &finished_);
+      stream_.WriteAndFinish(ToBuffer(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, &finished_);
       return;
     }
     const auto opened = shared_.methods.feeds.find(context_.method());
