@@ -41,6 +41,7 @@ enum class Bug {
   kFenceDoesNotSeize,   // the lock at all
   kFenceLeavesTheWord,  // it tells the watchers, and the actor's list stays open
   kAnswersOutside,      // the handler notes that it answers before it is in the kernel
+  kMarksShareAByte,     // those of the call in hand: the handler's code writes one, a fence the other
 };
 
 template <Bug kBug, class Atomics>
@@ -56,7 +57,19 @@ struct Stage {
     // Of the call in hand.
     ModelPlain<bool> is_answered{false};
     ModelPlain<int> answers{0};
+    ModelPlain<int> kernels_marks{0};
+    ModelPlain<int> handlers_marks{0};  // not guarded: written by the handler's code
   };
+  static constexpr int kIsInHand = 1, kIsComplete = 2;
+
+  // Each of the two writes a whole byte.
+  void SetInHand(Actor& actor, bool is_in_hand) {
+    actor.kernels_marks = is_in_hand ? actor.kernels_marks | kIsInHand : actor.kernels_marks & ~kIsInHand;
+  }
+  void SetComplete(Actor& actor) {
+    ModelPlain<int>& marks = kBug == Bug::kMarksShareAByte ? actor.kernels_marks : actor.handlers_marks;
+    marks = marks | kIsComplete;
+  }
 
   // Kernel code of the owner, or a seizure. The actor's life ends.
   void End(Actor& actor) {
@@ -67,6 +80,7 @@ struct Stage {
       }
     }
     if (!actor.is_answered) Answer(actor);
+    SetInHand(actor, false);
     actor.watchers_told = actor.watchers_told + 1;
   }
   void Answer(Actor& actor) {
@@ -87,8 +101,10 @@ struct Stage {
       Expect(node->payload == 1, "what was sent arrives");
       actor.taken = actor.taken + 1;
     }
+    SetInHand(actor, true);
     lock.Release();
     for (int i = 0; i < calls; ++i) Call(actor);
+    SetComplete(actor);
     lock.Acquire();
     if (is_fenced && kBug != Bug::kOwnerDoesNotLook) return;  // its object is destroyed here; the rest was done
     if (&actor != &killed) return;
@@ -135,6 +151,7 @@ struct Stage {
     Expect(killed.watchers_told == 1, "exactly one ends the life");
     Expect(killed.taken + killed.dead_letters == accepted, "each accepted message is accounted once");
     Expect(killed.answers == 1, "the call in hand is answered once");
+    Expect(killed.handlers_marks == kIsComplete && killed.kernels_marks == 0, "no mark of the call undoes another");
     Expect(!killed.inbound.IsLive(), "nobody can send to it any more");
     Expect(other.watchers_told == 0 && other.inbound.IsLive(), "the next actor of that worker is not harmed");
   }
@@ -157,6 +174,7 @@ Outcome ExploreStage(const Bounds& bounds, size_t sends, int tries, int* fences 
     program.Name(stage->current, "current");
     program.Name(stage->is_fenced, "is_fenced");
     program.Name(stage->killed.watchers_told, "killed.watchers_told");
+    program.Name(stage->killed.kernels_marks, "killed.kernels_marks");
     program.Name(stage->killed, "killed");
     program.Name(stage->other, "other");
     program.Name(stage->nodes, "nodes");
@@ -252,6 +270,10 @@ TEST(FenceModelTest, AlsoWhenTheWatchdogTriesAgainAndMoreIsSent) {
 
 TEST(FenceModelTest, AnOwnerThatDoesNotLookForTheMarkIsFound) {
   EXPECT_THAT(ExploreStage<Bug::kOwnerDoesNotLook>({}, 0, 1).failure, HasSubstr("exactly one ends the life"));
+}
+
+TEST(FenceModelTest, MarksOfTheCallThatShareAByteAreFound) {
+  EXPECT_THAT(ExploreStage<Bug::kMarksShareAByte>({}, 0, 1).failure, HasSubstr("kernels_marks"));
 }
 
 TEST(FenceModelTest, ACallThatDoesNotLookForTheMarkIsFound) {
