@@ -34,9 +34,9 @@ void AppendLines(absl::string_view name, const Parts& parts, std::string& text) 
   }
 }
 
-class ErrorList : public google::protobuf::io::ErrorCollector {
+class BaselineErrors : public google::protobuf::io::ErrorCollector {
  public:
-  explicit ErrorList(absl::string_view file) : file_(file) {}
+  explicit BaselineErrors(absl::string_view file) : file_(file) {}
 
   void AddError(int line, int column, const std::string& what) override {
     Add(Place{.file = file_, .line = line + 1, .column = column + 1}, what);
@@ -70,7 +70,7 @@ void EnterPlaces(const Message& message, const TextFormat::ParseInfoTree& tree, 
 // Whether a baseline says what BaselineText would never write.
 class BaselineCheck {
  public:
-  BaselineCheck(const PlacedProtocol& baseline, ErrorList& errors) : baseline_(baseline), errors_(errors) {}
+  BaselineCheck(const PlacedProtocol& baseline, BaselineErrors& errors) : baseline_(baseline), errors_(errors) {}
 
   void Run() {
     CheckNames("service", baseline_.protocol.service());
@@ -143,7 +143,7 @@ class BaselineCheck {
   }
 
   const PlacedProtocol& baseline_;
-  ErrorList& errors_;
+  BaselineErrors& errors_;
 };
 
 }  // namespace
@@ -176,7 +176,7 @@ std::string BaselineText(const Protocol& protocol, absl::string_view update) {
 }
 
 absl::StatusOr<PlacedProtocol> ReadBaselineText(absl::string_view text, absl::string_view file) {
-  ErrorList errors(file);
+  BaselineErrors errors(file);
   PlacedProtocol baseline;
   TextFormat::ParseInfoTree tree;
   TextFormat::Parser parser;

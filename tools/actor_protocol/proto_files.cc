@@ -26,9 +26,9 @@ using google::protobuf::SourceLocation;
 
 using PathOfFile = std::map<std::string, std::string>;  // by import path
 
-class ErrorList : public google::protobuf::compiler::MultiFileErrorCollector {
+class ImportErrors : public google::protobuf::compiler::MultiFileErrorCollector {
  public:
-  explicit ErrorList(const PathOfFile& paths) : paths_(paths) {}
+  explicit ImportErrors(const PathOfFile& paths) : paths_(paths) {}
 
   void AddError(const std::string& file, int line, int column, const std::string& what) override {
     const auto path = paths_.find(file);
@@ -137,7 +137,7 @@ absl::StatusOr<PlacedProtocol> ReadProtoFiles(const std::vector<std::string>& fi
     tree.MapPath(source.import_path, source.path);
     paths[source.import_path] = source.path;
   }
-  ErrorList errors(paths);
+  ImportErrors errors(paths);
   google::protobuf::compiler::Importer importer(&tree, &errors);
   std::vector<const FileDescriptor*> read;
   for (const std::string& file : files) {

@@ -35,9 +35,6 @@
 namespace understudy::tool {
 namespace {
 
-constexpr uint32_t kTopActors = 20;
-constexpr uint32_t kActorsPerPage = 1000;
-
 // `status` with a printable text that says which node did not answer.
 absl::Status Told(const absl::Status& status, const Arguments& arguments, const Terminal& terminal) {
   const std::string said = PrintableText(status.message(), Backslashes::kKeep);

@@ -28,8 +28,6 @@ namespace {
 using Stub = proto::Ops::Stub;
 
 constexpr std::chrono::seconds kAnswersWithin{5};
-constexpr uint32_t kTopActors = 20;
-constexpr uint32_t kActorsPerPage = 1000;
 
 // The answers of all nodes, put together.
 struct Answers {

@@ -3,6 +3,7 @@
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_CLUSTER_H_
 
 #include <chrono>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,6 +13,11 @@
 #include "understudy/tools/understudy/ops_channel.h"
 
 namespace understudy::tool {
+
+// The rows of `top`, of one node or of a cluster.
+inline constexpr uint32_t kTopActors = 20;
+// How many actors one request asks a node for.
+inline constexpr uint32_t kActorsPerPage = 1000;
 
 // The peers of one node, with its name.
 absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::milliseconds within);

@@ -72,7 +72,7 @@ proto::Action ActionValue(OpsAction action) {
 }
 
 // "stop <house.7.42>", "restart child 'lot-1' of house", "drain the node", "suspend house for 30s".
-std::string TextOf(const proto::ActRequest& request) {
+std::string DescriptionOf(const proto::ActRequest& request) {
   const std::string actor = ShownText(request.actor());
   switch (request.action()) {
     case proto::STOP:
@@ -133,7 +133,7 @@ class RestartAnswers {
 // "runs as <house.9.4>", for the log and for the caller.
 std::string OutcomeText(const absl::StatusOr<ChildStarted>& started) {
   if (!started.ok()) return absl::StrCat("was not started again: ", WhyNot(started.status()));
-  return started->pid.is_null() ? "declined to start again" : absl::StrCat("runs as ", internal::TextOf(started->pid));
+  return started->pid.is_null() ? "declined to start again" : absl::StrCat("runs as ", TextOf(started->pid));
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ absl::StatusOr<OpsActions::Outcome> OpsActions::Act(const OpsCaller& caller, con
         absl::StrCat("unknown action ", static_cast<int>(request.action()),
                      ": expected STOP, KILL, RESTART, DRAIN, LOG_LEVEL, SUSPEND or RESUME"));
   }
-  const std::string asked = TextOf(request);
+  const std::string asked = DescriptionOf(request);
   if (absl::Status allowed = Audit(caller, asked, {*action}); !allowed.ok()) return allowed;
   absl::StatusOr<Done> begun = Carry(request, asked);
   if (!begun.ok()) return Failed(asked, begun.status());

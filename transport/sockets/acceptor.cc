@@ -39,7 +39,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr int kBacklog = 512;
+constexpr int kTcpBacklog = 512;
 // The most connections accepted in a row before the other sockets of the SocketThread are served.
 constexpr int kAcceptsInARowMax = 64;
 // The pause when no descriptor is left: short enough for a peer that waits, and long enough not to spin.
@@ -73,7 +73,7 @@ absl::StatusOr<ListeningSocket> OpenTcp(const NodeAddress& address, const addrin
   const int on = 1;
   // A port whose last connections are still in TIME_WAIT may be listened on again.
   setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(made, found.ai_addr, found.ai_addrlen) != 0 || listen(made, kBacklog) != 0) {
+  if (bind(made, found.ai_addr, found.ai_addrlen) != 0 || listen(made, kTcpBacklog) != 0) {
     const int error = errno;
     close(made);
     return ListenError(address, error);

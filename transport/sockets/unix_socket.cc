@@ -22,7 +22,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kUnixBacklog = 128;
 constexpr int kLockTries = 1000;  // a millisecond each
 
 absl::StatusOr<sockaddr_un> Address(const std::string& path) {
@@ -88,7 +88,7 @@ absl::StatusOr<int> ListenUnix(const std::string& path) {
   const FolderLock lock(path);
   if (IsLeftBehind(path)) unlink(path.c_str());
   if (bind(*listening, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) == 0 &&
-      listen(*listening, kBacklog) == 0) {
+      listen(*listening, kUnixBacklog) == 0) {
     return listening;
   }
   const int error = errno;
