@@ -84,7 +84,7 @@ class MockRule {
  public:
   enum class Kind { kExpect, kAllow, kDisallow };
 
-  MockRule(Kind kind, testing::Matcher<const Request&> matcher) : kind_(kind), matcher_(std::move(matcher)) {}
+  MockRule(Kind kind, ::testing::Matcher<const Request&> matcher) : kind_(kind), matcher_(std::move(matcher)) {}
 
   // The answer to each call: a reply or an error. Without a word it is a default-constructed reply. The reply of a
   // stream is a vector: its items, after which the stream ends with OK.
@@ -130,7 +130,7 @@ class MockRule {
   }
 
   const Kind kind_;
-  const testing::Matcher<const Request&> matcher_;
+  const ::testing::Matcher<const Request&> matcher_;
   bool is_met_ = false;
   bool answers_ = true;
   std::function<absl::StatusOr<Reply>(const Request&)> answer_ = DefaultReply;
@@ -157,7 +157,7 @@ struct MockScript {
       if (rule->kind() == Kind::kAllow) return &*rule;
       break;
     }
-    ADD_FAILURE() << "the mock of " << name << " does not expect this message: " << testing::PrintToString(request);
+    ADD_FAILURE() << "the mock of " << name << " does not expect this message: " << ::testing::PrintToString(request);
     return absl::FailedPreconditionError(absl::StrCat("the mock of ", name, " does not expect this message"));
   }
 
@@ -255,7 +255,7 @@ class MailboxMock {
   // The handler of the mailbox.
   using Handler = internal::FollowsScript<M>;
   using Request = typename internal::MockRequest<M>::type;
-  using Matcher = testing::Matcher<const Request&>;
+  using Matcher = ::testing::Matcher<const Request&>;
 
   // Failures of the test call it `name`.
   MailboxMock(TestSystem& /*system*/, std::string name)
@@ -270,11 +270,11 @@ class MailboxMock {
   const Handler& handler() const { return handler_; }
 
   // Expects one message that matches.
-  MockRule<M>& Expect(Matcher matcher = testing::_) { return Add(MockRule<M>::Kind::kExpect, std::move(matcher)); }
+  MockRule<M>& Expect(Matcher matcher = ::testing::_) { return Add(MockRule<M>::Kind::kExpect, std::move(matcher)); }
   // Allows any number of messages that match.
-  MockRule<M>& Allow(Matcher matcher = testing::_) { return Add(MockRule<M>::Kind::kAllow, std::move(matcher)); }
+  MockRule<M>& Allow(Matcher matcher = ::testing::_) { return Add(MockRule<M>::Kind::kAllow, std::move(matcher)); }
   // A message that matches fails the test, unless it is expected.
-  void Disallow(Matcher matcher = testing::_) { Add(MockRule<M>::Kind::kDisallow, std::move(matcher)); }
+  void Disallow(Matcher matcher = ::testing::_) { Add(MockRule<M>::Kind::kDisallow, std::move(matcher)); }
 
   // Fails the test for each expectation that has had no message, and forgets all expectations, Allow and Disallow.
   void Verify() {
