@@ -139,7 +139,8 @@ class MailboxProbe {
       ADD_FAILURE() << "the probe " << name_ << " has received nothing";
       return;
     }
-    EXPECT_THAT(*oldest, ::testing::SafeMatcherCast<const Item&>(matcher)) << "which the probe " << name_ << " received";
+    EXPECT_THAT(*oldest, ::testing::SafeMatcherCast<const Item&>(matcher))
+        << "which the probe " << name_ << " received";
   }
   // Runs the system until idle, and expects that there is no message to take.
   void ExpectNothing() {

@@ -26,7 +26,7 @@
 namespace understudy {
 namespace {
 
-using testing::FaultProxy;
+using net_testing::FaultProxy;
 using ::testing::HasSubstr;
 
 // A socket on which nothing that knows gRPC listens: connections wait in its backlog for ever, or are told `says`.

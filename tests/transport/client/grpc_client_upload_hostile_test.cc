@@ -20,7 +20,7 @@
 namespace understudy {
 namespace {
 
-using testing::FaultProxy;
+using net_testing::FaultProxy;
 using ::testing::HasSubstr;
 
 class GrpcClientUploadHostileTest : public GrpcClientUploadTest {

@@ -32,9 +32,9 @@
 namespace understudy {
 namespace {
 
-using testing::Accepting;
-using testing::End;
-using testing::kStreamDeadline;
+using net_testing::Accepting;
+using net_testing::End;
+using net_testing::kStreamDeadline;
 
 // Looks again and again: what is looked at tells nobody that it has changed.
 void WaitUntil(const std::function<bool()>& done) {

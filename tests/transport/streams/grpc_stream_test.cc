@@ -33,11 +33,11 @@
 namespace understudy {
 namespace {
 
-using testing::Accepting;
-using testing::End;
-using testing::ExpectCarries;
+using net_testing::Accepting;
+using net_testing::End;
+using net_testing::ExpectCarries;
+using net_testing::kStreamDeadline;
 using ::testing::HasSubstr;
-using testing::kStreamDeadline;
 
 std::unique_ptr<GrpcListener> ListenAt(absl::string_view address, Accepting& accepting) {
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener =

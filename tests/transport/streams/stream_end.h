@@ -19,7 +19,7 @@
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/stream_identity.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 inline constexpr absl::Duration kStreamDeadline = absl::Seconds(30);
 
@@ -180,6 +180,6 @@ inline void ExpectCarries(End& a, End& b) {
   EXPECT_EQ(a.WaitForFrames(sent.size()), sent);
 }
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_STREAMS_STREAM_END_H_

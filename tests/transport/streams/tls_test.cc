@@ -48,13 +48,13 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 namespace understudy {
 namespace {
 
-using testing::Accepting;
+using net_testing::Accepting;
+using net_testing::End;
+using net_testing::ExpectCarries;
+using net_testing::kStreamDeadline;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::End;
-using testing::ExpectCarries;
 using ::testing::HasSubstr;
-using testing::kStreamDeadline;
 using ::testing::Not;
 
 // Certificates of nodes a, b and c in folders: `good`, `other` of another authority, `expired` of the good one.

@@ -26,7 +26,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 // What one direction holds; beyond it the sender has to wait, as on a wire.
@@ -277,4 +277,4 @@ void FaultProxy::Write(Connection& connection, int from, MonotonicTime now) {
   }
 }
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

@@ -28,7 +28,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 class FaultProxy {
  public:
@@ -108,6 +108,6 @@ class FaultProxy {
   std::thread thread_;
 };
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_TRIALS_FAULT_PROXY_H_

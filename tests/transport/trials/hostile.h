@@ -51,7 +51,7 @@
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 inline constexpr absl::Duration kLongSilence = absl::Minutes(5);
 inline constexpr absl::Duration kLongGrace = absl::Minutes(30);
@@ -241,6 +241,6 @@ class HostileClientTest : public ::testing::Test {
   int64_t lane_ = 0;
 };
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_

@@ -44,7 +44,7 @@
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/node.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -452,4 +452,4 @@ TEST_F(HostileAttackTest, StrangersWithoutAGoodCertificateGetNoWord) {
 }
 
 }  // namespace
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

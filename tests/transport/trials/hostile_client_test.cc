@@ -41,7 +41,7 @@
 #include "understudy/transport/limits.h"
 #include "understudy/transport/node.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 using ::testing::AllOf;
@@ -247,4 +247,4 @@ TEST_F(HostileClientTest, HalfOpenHandshakesLeaveTheHonestPeerAndTheNodesMemoryA
 }
 
 }  // namespace
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

@@ -32,7 +32,7 @@
 #include "understudy/tests/transport/trials/trial_times.h"
 #include "understudy/transport/node.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 constexpr absl::Duration kSilence = absl::Milliseconds(800);
@@ -356,4 +356,4 @@ TEST(Stopped, APeerThatGoesOnWithinTheGraceLosesNothing) {
 }
 
 }  // namespace
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

@@ -36,7 +36,7 @@
 #include "understudy/transport/node.h"
 #include "understudy/transport/process/os_process.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 constexpr char kOurs[] = "10.199.0.1";
@@ -264,4 +264,4 @@ TEST_F(NetworkNamespaceTest, OnASlowLinkSmallAsksPassWhileALargeMessageTravels) 
 }
 
 }  // namespace
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

@@ -16,7 +16,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/tests/transport/trials/tally.actor.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 class Tally final : public TallyActor {
  public:
@@ -71,6 +71,6 @@ class Tally final : public TallyActor {
   Behavior open_to_all_{"open to all", Drop(shut)};
 };
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TALLY_ACTOR_H_

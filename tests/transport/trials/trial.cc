@@ -32,7 +32,7 @@
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/process/os_process.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 bool Becomes(const std::function<bool()>& is_true_now) {
   const MonotonicTime deadline = Clock::Real().Now() + kDeadline;
@@ -274,4 +274,4 @@ void Traffic::ExpectAllCameInOrder() {
   EXPECT_EQ(from_.Report(to_, lane_ + 1), absl::StrCat(asks_, " in order"));
 }
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing

@@ -26,7 +26,7 @@
 #include "understudy/transport/node.h"
 #include "understudy/transport/process/os_process.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 // For what must happen, on a machine with twenty times the work that it can do.
 inline constexpr absl::Duration kDeadline = absl::Seconds(60);
@@ -164,6 +164,6 @@ class Traffic {
   std::thread asker_;
 };
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_H_

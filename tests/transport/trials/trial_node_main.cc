@@ -30,7 +30,7 @@
 #include "understudy/transport/node.h"
 #include "understudy/transport/node_status.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 namespace {
 
 int Complain(absl::string_view what) {
@@ -94,6 +94,6 @@ int Run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 int main(int argc, char** argv) { return understudy::testing::Run(argc, argv); }

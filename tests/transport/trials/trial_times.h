@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "understudy/transport/session_times.h"
 
-namespace understudy::testing {
+namespace understudy::net_testing {
 
 // Short enough to be waited for, with as many heartbeats to a silence as by default.
 inline SessionTimes TrialTimes(absl::Duration silence, absl::Duration grace) {
@@ -19,6 +19,6 @@ inline SessionTimes TrialTimes(absl::Duration silence, absl::Duration grace) {
   return times;
 }
 
-}  // namespace understudy::testing
+}  // namespace understudy::net_testing
 
 #endif  // UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_TIMES_H_
