@@ -28,8 +28,8 @@
 namespace understudy {
 namespace {
 
-using testing::Answer;
-using testing::Note;
+using net_testing::Answer;
+using net_testing::Note;
 
 constexpr absl::Duration kLong = absl::Hours(1);
 

@@ -155,7 +155,7 @@ TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
   const Pid seen = Seen("a", b, "b");
   Do(b, [](Puppet& p) { p.Trap(); });
   constexpr size_t kBefore = 300;
-  testing::Note note = NoteOf(1);
+  net_testing::Note note = NoteOf(1);
   note.set_text(std::string(10'000, 'x'));
   // The credit grows while it is used.
   for (size_t i = 0; i < kBefore; ++i) ASSERT_TRUE(SendSoon(Ref<Puppet>(seen)[&Puppet::note], note).ok());
@@ -241,7 +241,7 @@ TEST_F(NodesTest, APidThatComesHomeIsTheActorItselfAndSendsNothing) {
   EXPECT_TRUE(has_run);
   EXPECT_THAT(*a.diary, ElementsAre("note 1"));
   EXPECT_EQ(cluster().core("a").Ledger().accepted, before);
-  const testing::Note to_b = NoteOf(2);
+  const net_testing::Note to_b = NoteOf(2);
   EXPECT_TRUE(at_b[&Puppet::note].Send(to_b).ok());
   Run();
   EXPECT_THAT(*a.diary, ElementsAre("note 1", "note 2"));
@@ -250,7 +250,7 @@ TEST_F(NodesTest, APidThatComesHomeIsTheActorItselfAndSendsNothing) {
 // Bytes that are no Note, in its name.
 struct NoNote {
   struct Descriptor {
-    std::string full_name() const { return "understudy.testing.Note"; }
+    std::string full_name() const { return "understudy.net_testing.Note"; }
   };
   static const Descriptor* descriptor() {
     static constexpr Descriptor kDescriptor;
@@ -287,10 +287,10 @@ TEST_F(NodesTest, TwoNodesThatSendEachOtherMuchAtOnceBothFinish) {
   Join();
   const Puppeteer a = Make("a");
   const Puppeteer b = Make("b");
-  const Channel<testing::Note> to[] = {Ref<Puppet>(Seen("a", b, "b"))[&Puppet::note],
-                                       Ref<Puppet>(Seen("b", a, "a"))[&Puppet::note]};
+  const Channel<net_testing::Note> to[] = {Ref<Puppet>(Seen("a", b, "b"))[&Puppet::note],
+                                           Ref<Puppet>(Seen("b", a, "a"))[&Puppet::note]};
   size_t sent[] = {0, 0};
-  testing::Note note = NoteOf(1);
+  net_testing::Note note = NoteOf(1);
   note.set_text(std::string(1 << 20, 'x'));
   for (int round = 0; round < 20'000 && sent[0] + sent[1] < 2 * kNotes; ++round) {
     for (const size_t way : {0, 1}) {

@@ -146,7 +146,7 @@ void ClusterRun::CheckNames() {
 void ClusterRun::CheckRoom() {
   for (LifeId life = 0; life < static_cast<LifeId>(history_.lives().size()); ++life) {
     if (!history_.IsAlive(life)) continue;
-    testing::Note note;  // a foreigner's, as the history sees it
+    net_testing::Note note;  // a foreigner's, as the history sees it
     int64_t sent = 0;
     while (sent < 100 && RefOf(life)[&Trader::box].Send(note).ok()) ++sent;
     if (sent != settings_[life].capacity) {

@@ -44,7 +44,7 @@ class CreditTest : public ::testing::Test {
     Run();
   }
   // The store's mailbox as that node sees it.
-  Channel<testing::Note> Box(absl::string_view node) {
+  Channel<net_testing::Note> Box(absl::string_view node) {
     TestSystem& system = cluster_->system(node);
     const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
     return Ref<Store>(internal::PidAt(place, internal::AddressOf(store_.pid())))[&Store::box];
@@ -55,7 +55,7 @@ class CreditTest : public ::testing::Test {
     for (int round = 0; round < rounds; ++round) {
       for (const int node : nodes) {
         for (int i = 0; i < each; ++i) {
-          testing::Note note;
+          net_testing::Note note;
           note.set_number(node);
           note.set_text(std::string(text));
           const absl::Status sent = Box(absl::StrCat("n", node)).Send(std::move(note));
@@ -143,7 +143,7 @@ TEST_F(CreditTest, AMailboxsOwnBoundInBytesIsKept) {
 TEST_F(CreditTest, TheFirstTellOfEachOf64PeersToAFullMailboxOfOneIsNotRefused) {
   constexpr int kOthers = 64;
   Join(kOthers, {.capacity_messages = 1});
-  testing::Note note;
+  net_testing::Note note;
   note.set_number(-1);
   ASSERT_TRUE(store_[&Store::box].Send(note).ok());
   ASSERT_TRUE(IsFull(store_[&Store::box].Send(note)));
@@ -169,10 +169,10 @@ TEST_F(CreditTest, ALargeMessageNeedsNoRoundTripEither) {
 TEST_F(CreditTest, AMessageLargerThanItsMailboxIsSentAfterSmallOnesAndAgainWhenItHasBeenHandled) {
   Join(1, {.capacity_messages = 1000, .capacity_bytes = 100'000});
   Open();
-  testing::Note small;
-  testing::Note large;
+  net_testing::Note small;
+  net_testing::Note large;
   large.set_text(std::string(200'000, 'x'));
-  const Channel<testing::Note> box = Box("n0");
+  const Channel<net_testing::Note> box = Box("n0");
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(box.Send(small).ok());
   EXPECT_TRUE(box.Send(large).ok());
   absl::Status sent = box.Send(large);
@@ -229,7 +229,7 @@ TEST_F(CreditTest, ASenderThatFindsNoRoomHasWhatOthersDoNotUseSoon) {
   for (const int node : {0, 1}) (void)Send({node}, 2, 40);
   ASSERT_GT(HomesView("n0").credit_given.messages + HomesView("n1").credit_given.messages, 0);
   // Another behaviour would close the mailbox; here the local sender is quicker than the handler.
-  testing::Note note;
+  net_testing::Note note;
   note.set_number(-1);
   int64_t sent = 0;
   while (store_[&Store::box].Send(note).ok()) ++sent;
@@ -247,7 +247,7 @@ TEST_F(CreditTest, NothingIsReservedAfterASessionEnds) {
   ASSERT_GT(HomesView("n0").credit_given.messages, 10);
   cluster_->Crash("n0");
   Run(absl::Minutes(2));
-  testing::Note note;
+  net_testing::Note note;
   int64_t sent = 0;
   while (store_[&Store::box].Send(note).ok()) ++sent;
   EXPECT_EQ(sent, 100);

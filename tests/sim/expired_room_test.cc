@@ -33,13 +33,14 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using Query = Call<testing::Note, testing::Answer>;
+using Query = Call<net_testing::Note, net_testing::Answer>;
 constexpr int64_t kCapacity = 8;
 
 // Opens neither of its mailboxes.
 class Closed final : public Actor {
  public:
-  Mailbox<"closed/note", testing::Note> note{this, {.capacity_messages = kCapacity, .time_to_live = absl::Seconds(1)}};
+  Mailbox<"closed/note", net_testing::Note> note{this,
+                                                 {.capacity_messages = kCapacity, .time_to_live = absl::Seconds(1)}};
   Mailbox<"closed/query", Query> query{this, {.capacity_messages = kCapacity}};
   StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
@@ -59,12 +60,12 @@ class Client final : public Actor {
 
  private:
   Task<> Ask(absl::Duration timeout) {
-    auto asking = to_[&Closed::query].Ask(testing::Note(), timeout);
-    const absl::StatusOr<testing::Answer> answer = co_await asking;
+    auto asking = to_[&Closed::query].Ask(net_testing::Note(), timeout);
+    const absl::StatusOr<net_testing::Answer> answer = co_await asking;
     outcomes_->push_back(answer.status());
   }
   Task<> Send(absl::Duration timeout) {
-    auto sending = to_[&Closed::note].SendWhenRoom(testing::Note(), timeout);
+    auto sending = to_[&Closed::note].SendWhenRoom(net_testing::Note(), timeout);
     const absl::Status sent = co_await sending;
     outcomes_->push_back(sent);
   }
@@ -104,7 +105,7 @@ class ExpiredRoomTest : public ::testing::Test {
   int64_t FillWithNotes(absl::string_view node) {
     int64_t accepted = 0;
     for (int refused = 0; refused < 5;) {
-      const bool is_sent = At(node)[&Closed::note].Send(testing::Note()).ok();
+      const bool is_sent = At(node)[&Closed::note].Send(net_testing::Note()).ok();
       accepted += is_sent ? 1 : 0;
       refused = is_sent ? 0 : refused + 1;
       if (!is_sent) Run();

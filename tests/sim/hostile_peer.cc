@@ -225,7 +225,7 @@ void HostilePeer::Messages(Wire& wire, proto::Frame& frame) {
   const proto::Address to = Theirs(wire);
   const uint32_t mailbox = Mailbox(frame);
   for (uint64_t i = 1 + random_.Below(Chance(6) ? 40 : 5); i > 0; --i) {
-    testing::Note note;
+    net_testing::Note note;
     note.set_number(-static_cast<int64_t>(i));
     note.set_text(std::string(random_.Below(Chance(10) ? 5000 : 20), 'h'));
     proto::Envelope envelope;

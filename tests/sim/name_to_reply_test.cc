@@ -37,13 +37,13 @@ using Diary = std::shared_ptr<std::vector<std::string>>;
 // Adds one, and says which life of it answered.
 class Adder : public Actor {
  public:
-  Mailbox<"adder/add", Call<testing::Note, testing::Answer>> add{this};
+  Mailbox<"adder/add", Call<net_testing::Note, net_testing::Answer>> add{this};
   explicit Adder(int64_t step) : step_(step) {}
   StartResult Start() override { return adding_; }
 
  private:
-  testing::Answer Add(const testing::Note& note) {
-    testing::Answer answer;
+  net_testing::Answer Add(const net_testing::Note& note) {
+    net_testing::Answer answer;
     answer.set_number(note.number() + step_);
     return answer;
   }
@@ -73,10 +73,10 @@ class Client : public Actor {
   }
   Task<> AskWhileItAnswers(Ref<Adder> adder) {
     while (next_ <= questions_) {
-      testing::Note note;
+      net_testing::Note note;
       note.set_number(next_);
       auto asked = adder[&Adder::add].Ask(note, absl::Seconds(100));
-      absl::StatusOr<testing::Answer> answer = co_await asked;
+      absl::StatusOr<net_testing::Answer> answer = co_await asked;
       if (!answer.ok()) {
         diary_->push_back(absl::StrCat("lost at ", next_, ": ", absl::StatusCodeToString(answer.status().code())));
         co_return;

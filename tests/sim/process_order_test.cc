@@ -33,7 +33,7 @@ class ChildProxy final : public Actor {
 
   ChildProxy(std::shared_ptr<Diary> diary, bool* has_stream) : diary_(std::move(diary)), has_stream_(has_stream) {}
 
-  Mailbox<"puppet/note", testing::Note> note{this};
+  Mailbox<"puppet/note", net_testing::Note> note{this};
   Mailbox<"over", Over> over{this};
   Mailbox<"wait status", WaitStatus> wait_status{this};
 
@@ -46,7 +46,7 @@ class ChildProxy final : public Actor {
     diary_->push_back("end");
     context().Stop();
   }
-  void Started(const testing::Note&) { Tell("started", birth_.Started()); }
+  void Started(const net_testing::Note&) { Tell("started", birth_.Started()); }
   void StreamIsOver(const Over&) { Tell("over", birth_.StreamOver()); }
   void Ended(const WaitStatus&) { Tell("wait status", birth_.Ended(ExitReason::OsExit(1), *has_stream_)); }
 
@@ -78,7 +78,7 @@ std::string EndOfAChild(uint64_t seed) {
   proxy = cluster.system("house").Spawn<ChildProxy>(std::move(options), diary, &has_stream);
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.system("child").WhereIs("proxy").has_value(); }, absl::Seconds(5)));
   const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
-  Ref<ChildProxy>(known)[&ChildProxy::note].Tell(testing::Note());
+  Ref<ChildProxy>(known)[&ChildProxy::note].Tell(net_testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
   // What it wrote may still be under way when it has ended: the stream closes later.
   const MonotonicTime now = cluster.executor().clock().Now();

@@ -49,7 +49,7 @@ Outcome RunSeed(uint64_t seed) {
   }
   const Ref<Puppet> notes(*cluster.system("sender").WhereIs("notes"));
   for (int i = 1; i <= kNotes; ++i) {
-    testing::Note note;
+    net_testing::Note note;
     note.set_number(i);
     absl::Status sent = notes[&Puppet::note].Send(note);
     while (IsFull(sent)) {  // no credit while there is no stream

@@ -46,7 +46,7 @@ class Sender final : public Actor {
  public:
   Mailbox<"sender/go", int> go{this};
 
-  Sender(Channel<testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes,
+  Sender(Channel<net_testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes,
          size_t text_bytes = 0)
       : to_(to), number_(number), timeout_(timeout), outcomes_(std::move(outcomes)), text_bytes_(text_bytes) {}
   StartResult Start() override { return behavior_; }
@@ -54,7 +54,7 @@ class Sender final : public Actor {
  private:
   Task<> Go(int times) {
     for (int i = 0; i < times; ++i) {
-      testing::Note note;
+      net_testing::Note note;
       note.set_number(number_);
       note.set_text(std::string(text_bytes_, 't'));
       auto sending = to_.SendWhenRoom(std::move(note), timeout_);
@@ -63,7 +63,7 @@ class Sender final : public Actor {
       outcomes_->emplace_back(number_, std::move(sent));
     }
   }
-  const Channel<testing::Note> to_;
+  const Channel<net_testing::Note> to_;
   const int64_t number_;
   const absl::Duration timeout_;
   const std::shared_ptr<Outcomes> outcomes_;
@@ -89,7 +89,7 @@ class SendWhenRoomTest : public ::testing::Test {
     Run();
   }
   // The store's mailbox as that node sees it.
-  Channel<testing::Note> Box(absl::string_view node) {
+  Channel<net_testing::Note> Box(absl::string_view node) {
     if (node == "home") return store_[&Store::box];
     TestSystem& system = cluster_->system(node);
     const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
@@ -98,7 +98,7 @@ class SendWhenRoomTest : public ::testing::Test {
   // Sends from there until nothing is accepted any more; how many were.
   int64_t Fill(absl::string_view node) {
     int64_t accepted = 0;
-    testing::Note note;
+    net_testing::Note note;
     note.set_number(-1);
     for (int refused = 0; refused < 5;) {
       const bool is_sent = Box(node).Send(note).ok();
@@ -133,14 +133,14 @@ class SendWhenRoomTest : public ::testing::Test {
   }
   // Somebody is in the line.
   bool IsAwaited() {
-    const Channel<testing::Note> box = Box("home");
+    const Channel<net_testing::Note> box = Box("home");
     return cluster_->system("home").Reserve({.to = box.pid(), .mailbox = box.mailbox()}).is_awaited;
   }
   // When the store is open and nobody sends: all of the capacity is there.
   void ExpectNothingIsReserved(absl::string_view node = "n0") {
     Run(kCreditIdle * 3);
     EXPECT_EQ(GivenTo(node), RoomAmount());
-    testing::Note note;
+    net_testing::Note note;
     int64_t sent = 0;
     while (store_[&Store::box].Send(note).ok()) ++sent;
     EXPECT_EQ(sent, capacity_);
@@ -161,7 +161,7 @@ class SendWhenRoomTest : public ::testing::Test {
   void FillTheSession() {
     const Ref<Store> other = cluster_->system("home").Spawn<Store>(handled_, MailboxOptions{}, absl::ZeroDuration());
     const Ref<Store> seen(internal::PidAt(Box("n0").pid().place(), internal::AddressOf(other.pid())));
-    testing::Note note;
+    net_testing::Note note;
     note.set_number(-2);
     note.set_text(std::string(kLarge, 't'));
     absl::Status sent;
@@ -252,8 +252,8 @@ TEST_P(SendWhenRoomFairnessTest, NodesThatHoldCreditAndAreIdleDelayNobody) {
     Open();
     // A window grows with use, so one node after the other sends until they hold enough.
     for (int i = 1, round = 0; i < others() && Reserved() * 2 < capacity(); i += ++round % 8 == 0 ? 1 : 0) {
-      const Channel<testing::Note> box = Box(absl::StrCat("n", i));
-      while (box.Send(testing::Note()).ok()) {
+      const Channel<net_testing::Note> box = Box(absl::StrCat("n", i));
+      while (box.Send(net_testing::Note()).ok()) {
       }
       Run(absl::Milliseconds(4));
     }

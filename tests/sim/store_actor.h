@@ -20,7 +20,7 @@ class Store final : public Actor {
   // How many of each sender's notes were handled, by the number in them.
   using Handled = std::map<int64_t, int64_t>;
 
-  Mailbox<"store/box", testing::Note> box;
+  Mailbox<"store/box", net_testing::Note> box;
   Mailbox<"store/open", int> open{this};    // not a wire message
   Mailbox<"store/close", int> close{this};  // likewise; heeded by a store that opens without a pause
 
@@ -39,8 +39,8 @@ class Store final : public Actor {
   void Rest() {
     (void)context().StartTimer("pause", pause_, [this](const TimerEvent&) { Become(one_); });
   }
-  void Take(const testing::Note& note) { ++(*handled_)[note.number()]; }
-  void TakeOne(const testing::Note& note) {
+  void Take(const net_testing::Note& note) { ++(*handled_)[note.number()]; }
+  void TakeOne(const net_testing::Note& note) {
     Take(note);
     Become(closed_);
     Rest();

@@ -57,9 +57,9 @@ class Trader final : public Actor {
   Mailbox<"trader/run", Script> run{this};          // not a wire message, nor are errands
   Mailbox<"trader/errand", Errand> errand{this};    // one after another
   Mailbox<"trader/inquiry", Errand> inquiry{this};  // asks, side by side
-  Mailbox<"trader/box", testing::Note> box;
-  Mailbox<"trader/drops", testing::Note> drops;
-  Mailbox<"trader/ask", Call<testing::Note, testing::Note>> ask;
+  Mailbox<"trader/box", net_testing::Note> box;
+  Mailbox<"trader/drops", net_testing::Note> drops;
+  Mailbox<"trader/ask", Call<net_testing::Note, net_testing::Note>> ask;
 
   Trader(ClusterHistory* history, LifeId life, Settings settings, EpochOf epoch_of)
       : box(this, {.capacity_messages = settings.capacity}),
@@ -104,8 +104,8 @@ class Trader final : public Actor {
   static constexpr size_t kLargeReplyBytes = 100'000;
 
   void Run(const Script& script) { script(*this); }
-  static testing::Note NoteOf(int64_t number, size_t bytes) {
-    testing::Note note;
+  static net_testing::Note NoteOf(int64_t number, size_t bytes) {
+    net_testing::Note note;
     note.set_number(number);
     note.set_text(std::string(bytes, 'x'));
     return note;
@@ -115,7 +115,7 @@ class Trader final : public Actor {
 
   Task<> GoTell(Errand what) {
     const Ref<Trader> to(what.to);
-    const Channel<testing::Note> channel = what.box == Box::kRefusing ? to[&Trader::box] : to[&Trader::drops];
+    const Channel<net_testing::Note> channel = what.box == Box::kRefusing ? to[&Trader::box] : to[&Trader::drops];
     for (int i = 0; i < what.times; ++i) {
       const int64_t number = history_->OnSending(life_, what.whom, what.box);
       absl::Status sent;
@@ -136,16 +136,16 @@ class Trader final : public Actor {
     for (int i = 0; i < what.times; ++i) {
       const int64_t number = history_->OnAsking(life_, what.whom);
       auto asked = to[&Trader::ask].Ask(NoteOf(number, what.bytes), what.timeout);
-      const absl::StatusOr<testing::Note> answer = co_await asked;
+      const absl::StatusOr<net_testing::Note> answer = co_await asked;
       history_->OnAnswered(number, answer.status(), answer.ok() ? answer->number() : 0);
     }
   }
 
   // ---- Receiving ----
 
-  void TakeBox(const testing::Note& note) { Take(Box::kRefusing, note); }
-  void TakeDrops(const testing::Note& note) { Take(Box::kDropping, note); }
-  void Take(Box where, const testing::Note& note) {
+  void TakeBox(const net_testing::Note& note) { Take(Box::kRefusing, note); }
+  void TakeDrops(const net_testing::Note& note) { Take(Box::kDropping, note); }
+  void Take(Box where, const net_testing::Note& note) {
     if (note.number() > 0) {
       history_->OnHandled(life_, where, note.number());
     } else {
@@ -153,7 +153,7 @@ class Trader final : public Actor {
     }
     RestPerhaps();
   }
-  void TakeAsk(const testing::Note& note, Replier<testing::Note> replier) {
+  void TakeAsk(const net_testing::Note& note, Replier<net_testing::Note> replier) {
     if (note.number() > 0) {
       history_->OnAskHandled(life_, note.number());
     } else {
@@ -194,7 +194,7 @@ class Trader final : public Actor {
   Settings settings_;
   const EpochOf epoch_of_;
   std::vector<std::pair<int, MonitorHandle>> monitors_;
-  std::vector<std::pair<int64_t, Replier<testing::Note>>> kept_;
+  std::vector<std::pair<int64_t, Replier<net_testing::Note>>> kept_;
   Behavior open_{"open",
                  On(run, &Trader::Run),
                  On(errand, &Trader::GoTell),

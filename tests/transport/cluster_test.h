@@ -26,8 +26,8 @@
 
 namespace understudy {
 
-inline testing::Note NoteOf(int64_t number) {
-  testing::Note note;
+inline net_testing::Note NoteOf(int64_t number) {
+  net_testing::Note note;
   note.set_number(number);
   return note;
 }
@@ -84,7 +84,7 @@ class ClusterTest : public ::testing::Test {
   }
   void Run(absl::Duration duration = absl::Milliseconds(50)) { cluster_->RunFor(duration); }
   // Sends the note when there is credit for it.
-  absl::Status SendSoon(const Channel<testing::Note>& channel, const testing::Note& note) {
+  absl::Status SendSoon(const Channel<net_testing::Note>& channel, const net_testing::Note& note) {
     absl::Status sent = channel.Send(note);
     for (int i = 0; i < 10'000 && IsFull(sent); ++i) {
       Run(absl::Milliseconds(1));

@@ -62,7 +62,7 @@ class LargeMessagesTest : public ClusterTest {
     std::vector<absl::Status> sent;
     Do(Make("a"), [&, to](Puppet&) {
       for (const std::string& text : texts) {
-        testing::Note note = NoteOf(1);
+        net_testing::Note note = NoteOf(1);
         note.set_text(text);
         sent.push_back(Ref<Puppet>(to)[&Puppet::note].Send(note));
       }

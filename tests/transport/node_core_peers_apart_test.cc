@@ -160,8 +160,8 @@ class NodeCorePeersApartTest : public ::testing::TestWithParam<GatedInbound::Pla
       return node.core->Accept(std::move(stream), identity);
     };
   }
-  static testing::Note NoteOf(int64_t number) {
-    testing::Note note;
+  static net_testing::Note NoteOf(int64_t number) {
+    net_testing::Note note;
     note.set_number(number);
     return note;
   }
@@ -193,13 +193,13 @@ TEST_P(NodeCorePeersApartTest, AMessageThatIsHeldOnItsWayHoldsUpNothingOfAnother
   // Arrivals of c's, their deliveries and the answers to them; then sends to c, and what comes back. There are fewer
   // than a first allowance has: what is due in time may wait behind the peer that is held.
   for (int64_t i = 0; i < 20; ++i) {
-    const absl::StatusOr<testing::Answer> answer =
+    const absl::StatusOr<net_testing::Answer> answer =
         c.system->Ask(c.See(a, for_c)[&Puppet::ask], NoteOf(100 + i), absl::Seconds(20));
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(answer->number(), 101 + i);
   }
   for (int64_t i = 0; i < 20; ++i) {
-    const absl::StatusOr<testing::Answer> answer =
+    const absl::StatusOr<net_testing::Answer> answer =
         a.system->Ask(a.See(c, of_c)[&Puppet::ask], NoteOf(200 + i), absl::Seconds(20));
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(answer->number(), 201 + i);
@@ -207,7 +207,7 @@ TEST_P(NodeCorePeersApartTest, AMessageThatIsHeldOnItsWayHoldsUpNothingOfAnother
   EXPECT_TRUE(a.inbound.is_held());
 
   a.inbound.Open();
-  const absl::StatusOr<testing::Answer> answer =
+  const absl::StatusOr<net_testing::Answer> answer =
       b.system->Ask(b.See(a, for_b)[&Puppet::ask], NoteOf(300), absl::Seconds(60));
   EXPECT_TRUE(answer.ok()) << answer.status();
 

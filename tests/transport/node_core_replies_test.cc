@@ -30,20 +30,20 @@ using ::testing::Not;
 // Keeps its callers waiting, and then answers them all with so many bytes.
 class Library : public Actor {
  public:
-  Mailbox<"library/fetch", Call<testing::Note, testing::Note>> fetch{this};
+  Mailbox<"library/fetch", Call<net_testing::Note, net_testing::Note>> fetch{this};
   Mailbox<"library/answer", int64_t> answer{this};
 
   StartResult Start() override { return open_; }
 
  private:
-  void Keep(const testing::Note&, Replier<testing::Note> replier) { kept_.push_back(std::move(replier)); }
+  void Keep(const net_testing::Note&, Replier<net_testing::Note> replier) { kept_.push_back(std::move(replier)); }
   void AnswerAll(int64_t bytes) {
-    testing::Note reply;
+    net_testing::Note reply;
     reply.set_text(std::string(static_cast<size_t>(bytes), 'b'));
-    for (Replier<testing::Note>& replier : std::exchange(kept_, {})) replier.Reply(reply);
+    for (Replier<net_testing::Note>& replier : std::exchange(kept_, {})) replier.Reply(reply);
   }
 
-  std::vector<Replier<testing::Note>> kept_;
+  std::vector<Replier<net_testing::Note>> kept_;
   Behavior open_{"open", On(fetch, &Library::Keep), On(answer, &Library::AnswerAll)};
 };
 
@@ -63,8 +63,8 @@ class Reader : public Actor {
  private:
   Task<> Ask(Pid library) {
     const Ref<Library> callee(library);
-    auto asked = callee[&Library::fetch].Ask(testing::Note(), absl::Minutes(5));
-    const absl::StatusOr<testing::Note> reply = co_await asked;
+    auto asked = callee[&Library::fetch].Ask(net_testing::Note(), absl::Minutes(5));
+    const absl::StatusOr<net_testing::Note> reply = co_await asked;
     if (reply.ok()) {
       ++count_->replies;
     } else if (IsFull(reply.status())) {

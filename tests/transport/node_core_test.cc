@@ -126,13 +126,14 @@ TEST_F(NodeCoreTest, ATellThatTheReceivingSystemRefusesIsADeadLetterAtItsSender)
   const Puppeteer b = Make("b");
   const Ref<Puppet> seen(Seen("a", b, "b"));
   EXPECT_TRUE(seen[&Puppet::small].Send(NoteOf(1)).ok());
-  EXPECT_TRUE(Channel<testing::Note>(seen.pid(), internal::MailboxNames::Intern("puppet/none")).Send(NoteOf(6)).ok());
+  EXPECT_TRUE(
+      Channel<net_testing::Note>(seen.pid(), internal::MailboxNames::Intern("puppet/none")).Send(NoteOf(6)).ok());
   Run();
   EXPECT_EQ(cluster().core("a").counters().refused_tells, 1);
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters[0].to, seen.pid());
   EXPECT_THAT(letters[0].ToString(),
-              MatchesRegex("dead letter: understudy.testing.Note of 2 bytes from a plain thread to puppet/none of "
+              MatchesRegex("dead letter: understudy.net_testing.Note of 2 bytes from a plain thread to puppet/none of "
                            "<b\\..*>: NoMailbox.*"));
   const std::vector<PeerStatus> peers = cluster().core("a").Peers();
   ASSERT_EQ(peers.size(), 1U);

@@ -43,10 +43,10 @@ class Questioner : public Actor {
  private:
   Task<> AskAll() {
     for (int64_t i = 1; i <= questions_; ++i) {
-      testing::Note note;
+      net_testing::Note note;
       note.set_number(100 + i);
       callee_[&Puppet::note].Tell(note);
-      absl::StatusOr<testing::Answer> answer;
+      absl::StatusOr<net_testing::Answer> answer;
       do {
         auto asked = callee_[&Puppet::ask].Ask(note, absl::Minutes(1));
         answer = co_await asked;

@@ -42,11 +42,11 @@ class Puppet : public Actor {
 
   Mailbox<"puppet/run", Script> run{this};       // not a wire message
   Mailbox<"puppet/go_ask", AskTo> go_ask{this};  // not a wire message
-  Mailbox<"puppet/note", testing::Note> note{this, {.capacity_messages = 5000}};
-  Mailbox<"puppet/closed", testing::Note> closed{this, {.capacity_messages = 5000}};
-  Mailbox<"puppet/small", testing::Note> small{this, {.capacity_messages = 2}};
-  Mailbox<"puppet/ask", Call<testing::Note, testing::Answer>> ask{this};      // answers number + 1; 13 is refused
-  Mailbox<"puppet/never", Call<testing::Note, testing::Answer>> never{this};  // keeps the asker waiting
+  Mailbox<"puppet/note", net_testing::Note> note{this, {.capacity_messages = 5000}};
+  Mailbox<"puppet/closed", net_testing::Note> closed{this, {.capacity_messages = 5000}};
+  Mailbox<"puppet/small", net_testing::Note> small{this, {.capacity_messages = 2}};
+  Mailbox<"puppet/ask", Call<net_testing::Note, net_testing::Answer>> ask{this};  // answers number + 1; 13 is refused
+  Mailbox<"puppet/never", Call<net_testing::Note, net_testing::Answer>> never{this};  // keeps the asker waiting
 
   explicit Puppet(std::shared_ptr<Diary> diary) : diary_(std::move(diary)) {}
 
@@ -74,25 +74,25 @@ class Puppet : public Actor {
 
  private:
   void Run(const Script& script) { script(*this); }
-  void TakeNote(const testing::Note& taken) { Write(absl::StrCat("note ", taken.number())); }
-  absl::StatusOr<testing::Answer> Answer(const testing::Note& asked) {
+  void TakeNote(const net_testing::Note& taken) { Write(absl::StrCat("note ", taken.number())); }
+  absl::StatusOr<net_testing::Answer> Answer(const net_testing::Note& asked) {
     if (asked.number() == 13) return absl::OutOfRangeError("unlucky");
-    testing::Answer answer;
+    net_testing::Answer answer;
     answer.set_number(asked.number() + 1);
     return answer;
   }
-  void Keep(const testing::Note&, Replier<testing::Answer> replier) {
+  void Keep(const net_testing::Note&, Replier<net_testing::Answer> replier) {
     Write("asked");
     kept_.push_back(std::move(replier));
   }
   Task<> GoAsk(const AskTo& what) {
-    testing::Note note_to_ask;
+    net_testing::Note note_to_ask;
     note_to_ask.set_number(what.number);
     note_to_ask.set_text(what.text);
     const Ref<Puppet> callee(what.callee);
     auto asked = what.number < 0 ? callee[&Puppet::never].Ask(note_to_ask, what.timeout)
                                  : callee[&Puppet::ask].Ask(note_to_ask, what.timeout);
-    absl::StatusOr<testing::Answer> answer = co_await asked;
+    absl::StatusOr<net_testing::Answer> answer = co_await asked;
     if (answer.ok()) {
       Write(absl::StrCat("answer ", answer->number()));
     } else if (auto kind = ErrorKindOf(answer.status()); kind.has_value()) {
@@ -103,7 +103,7 @@ class Puppet : public Actor {
   }
 
   const std::shared_ptr<Diary> diary_;
-  std::vector<Replier<testing::Answer>> kept_;
+  std::vector<Replier<net_testing::Answer>> kept_;
   Behavior playing_{"playing",
                     On(run, &Puppet::Run),
                     On(go_ask, &Puppet::GoAsk).Interleaved(),

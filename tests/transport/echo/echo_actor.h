@@ -18,8 +18,8 @@
 
 namespace understudy {
 
-using testing::EchoActor;
-using testing::EchoRef;
+using net_testing::EchoActor;
+using net_testing::EchoRef;
 
 class Echo final : public EchoActor {
  public:

@@ -34,9 +34,9 @@ class Depot final : public Actor {
     int64_t expired = 0;  // Nexts
     absl::optional<absl::Status> end;
   };
-  Mailbox<"depot/write", Call<Stream<testing::Note>, testing::Note>> write{this};
+  Mailbox<"depot/write", Call<Stream<net_testing::Note>, net_testing::Note>> write{this};
   // Answers each note with its number's negative.
-  Mailbox<"depot/chat", Call<Stream<testing::Note>, Stream<testing::Note>>> chat{this};
+  Mailbox<"depot/chat", Call<Stream<net_testing::Note>, Stream<net_testing::Note>>> chat{this};
   // How many notes `write` may take from now on; -1 for all. At first none.
   Mailbox<"depot/take", int64_t> take{this};
 
@@ -46,13 +46,13 @@ class Depot final : public Actor {
   StartResult Start() override { return open_; }
 
  private:
-  Task<absl::StatusOr<testing::Note>> Write(Stream<testing::Note> notes) {
+  Task<absl::StatusOr<net_testing::Note>> Write(Stream<net_testing::Note> notes) {
     for (;;) {
       while (may_take_ == 0) {
         auto sleep = context().Sleep(absl::Milliseconds(1));
         (void)co_await sleep;
       }
-      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(within_);
+      absl::StatusOr<absl::optional<net_testing::Note>> note = co_await notes.Next(within_);
       if (IsExpired(note.status()) && within_ < kPatience) {
         ++log_->expired;
         continue;
@@ -68,18 +68,18 @@ class Depot final : public Actor {
       auto sleep = context().Sleep(pause_);
       (void)co_await sleep;
     }
-    testing::Note receipt;
+    net_testing::Note receipt;
     receipt.set_number(static_cast<int64_t>(log_->items.size()));
     co_return receipt;
   }
-  Task<> Chat(Stream<testing::Note> notes, StreamWriter<testing::Note> writer) {
+  Task<> Chat(Stream<net_testing::Note> notes, StreamWriter<net_testing::Note> writer) {
     for (;;) {
-      absl::StatusOr<absl::optional<testing::Note>> note = co_await notes.Next(kPatience);
+      absl::StatusOr<absl::optional<net_testing::Note>> note = co_await notes.Next(kPatience);
       if (!note.ok() || !note->has_value()) {
         writer.Finish(note.status());
         co_return;
       }
-      testing::Note answer;
+      net_testing::Note answer;
       answer.set_number(-(*note)->number());
       absl::Status written = co_await writer.Write(std::move(answer), kPatience);
       if (!written.ok()) co_return;
@@ -120,8 +120,8 @@ class Courier final : public Actor {
   StartResult Start() override { return sending_; }
 
  private:
-  static testing::Note NoteNumber(int64_t number, const std::string& text) {
-    testing::Note note;
+  static net_testing::Note NoteNumber(int64_t number, const std::string& text) {
+    net_testing::Note note;
     note.set_number(number);
     note.set_text(text);
     return note;
@@ -140,7 +140,7 @@ class Courier final : public Actor {
       ++i;
     }
     notes.Finish(absl::OkStatus());
-    absl::StatusOr<testing::Note> answer = co_await receipt;
+    absl::StatusOr<net_testing::Note> answer = co_await receipt;
     if (answer.ok()) {
       log_->answer = answer->number();
     } else {
@@ -152,18 +152,18 @@ class Courier final : public Actor {
     for (int64_t i = 1; i <= what.items; ++i) {
       log_->last = co_await notes.Write(NoteNumber(i, what.text), kPatience);
       if (!log_->last.ok()) co_return;
-      absl::StatusOr<absl::optional<testing::Note>> answer = co_await answers.Next(kPatience);
+      absl::StatusOr<absl::optional<net_testing::Note>> answer = co_await answers.Next(kPatience);
       if (answer.ok() && answer->has_value()) log_->heard.push_back((*answer)->number());
     }
     notes.Finish(absl::OkStatus());
-    absl::StatusOr<absl::optional<testing::Note>> end = co_await answers.Next(kPatience);
+    absl::StatusOr<absl::optional<net_testing::Note>> end = co_await answers.Next(kPatience);
     log_->last = end.status();
   }
   void Cancel(bool) { receipt_->Cancel(); }
 
   const std::shared_ptr<Log> log_;
   const absl::Duration within_;
-  absl::optional<Pending<testing::Note>> receipt_;
+  absl::optional<Pending<net_testing::Note>> receipt_;
   Behavior sending_{"sending", On(send, &Courier::Write).Interleaved(), On(talk, &Courier::Talk).Interleaved(),
                     On(cancel, &Courier::Cancel)};
 };

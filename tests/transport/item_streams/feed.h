@@ -31,16 +31,16 @@ class Feed final : public Actor {
     int64_t expired = 0;  // Writes
     absl::Status last;    // of the last Write
   };
-  Mailbox<"feed/read", Call<testing::Note, Stream<testing::Note>>> read{this};
+  Mailbox<"feed/read", Call<net_testing::Note, Stream<net_testing::Note>>> read{this};
 
   explicit Feed(std::shared_ptr<Log> log, absl::Duration within = absl::Hours(1))
       : log_(std::move(log)), within_(within) {}
   StartResult Start() override { return open_; }
 
  private:
-  Task<> Read(const testing::Note& request, StreamWriter<testing::Note> writer) {
+  Task<> Read(const net_testing::Note& request, StreamWriter<net_testing::Note> writer) {
     for (int64_t i = 1; i <= request.number();) {
-      testing::Note note;
+      net_testing::Note note;
       note.set_number(i);
       note.set_text(request.text());
       log_->last = co_await writer.Write(std::move(note), within_);
@@ -65,7 +65,7 @@ class FeedReader final : public Actor {
  public:
   struct Open {
     Pid feed;
-    testing::Note request;
+    net_testing::Note request;
   };
   struct Log {
     std::vector<int64_t> items;
@@ -84,12 +84,12 @@ class FeedReader final : public Actor {
 
  private:
   void Ask(Open what) {
-    const Channel<Call<testing::Note, Stream<testing::Note>>> channel = Ref<Feed>(what.feed)[&Feed::read];
+    const Channel<Call<net_testing::Note, Stream<net_testing::Note>>> channel = Ref<Feed>(what.feed)[&Feed::read];
     stream_.emplace(channel.Ask(std::move(what.request)));
   }
   Task<> Take(int64_t items) {
     for (int64_t i = 0; i != items;) {
-      absl::StatusOr<absl::optional<testing::Note>> item = co_await stream_->Next(within_);
+      absl::StatusOr<absl::optional<net_testing::Note>> item = co_await stream_->Next(within_);
       if (IsExpired(item.status())) {
         ++log_->expired;
         continue;
@@ -110,7 +110,7 @@ class FeedReader final : public Actor {
   const std::shared_ptr<Log> log_;
   const absl::Duration pause_;
   const absl::Duration within_;
-  absl::optional<Stream<testing::Note>> stream_;
+  absl::optional<Stream<net_testing::Note>> stream_;
   Behavior reading_{"reading", On(open, &FeedReader::Ask), On(take, &FeedReader::Take), On(close, &FeedReader::Close)};
 };
 

@@ -65,7 +65,7 @@ TEST_F(NodeStreamsSeedsTest, EveryStreamEndsTrulyWhateverTheConnectionsDo) {
       pair.feed = cluster().system(there).Spawn<Feed>(pair.written);
       pair.reader = cluster().system(pair.home).Spawn<FeedReader>(pair.read, absl::Milliseconds(random.Below(10)));
       Run(absl::Milliseconds(20));
-      testing::Note request = NoteOf(pair.wanted);
+      net_testing::Note request = NoteOf(pair.wanted);
       request.set_text(std::string(random.Below(20'000), 'x'));
       ASSERT_TRUE(pair.reader[&FeedReader::open]
                       .Send({.feed = Known(pair.home, pair.feed.pid(), there), .request = request})

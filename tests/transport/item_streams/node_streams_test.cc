@@ -38,7 +38,7 @@ class NodeStreamsTest : public ClusterTest {
     Open(items, std::move(text));
   }
   void Open(int64_t items, std::string text = "") {
-    testing::Note request = NoteOf(items);
+    net_testing::Note request = NoteOf(items);
     request.set_text(std::move(text));
     ASSERT_TRUE(reader_[&FeedReader::open].Send({.feed = Known("a", feed_.pid(), "b"), .request = request}).ok());
     Run();
@@ -208,7 +208,7 @@ class HostileVisitorTest : public StreamVisitorTest {
                                   .payload = internal::Payload::Of(internal::StreamCredit{.items = items})});
   }
   // The visitor asks a's feed for a stream.
-  void AskFeed(const testing::Note& request) {
+  void AskFeed(const net_testing::Note& request) {
     const MailboxDefinition read{.hash = internal::Fnv1a("feed/read"), .name = "feed/read"};
     const absl::StatusOr<std::string> call = EncodeMessage(Nodes(), kGuest, feed_.pid(), read.hash, kAsk,
                                                            request.SerializeAsString(), Admission::kAllowance);

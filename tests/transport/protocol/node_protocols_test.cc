@@ -57,7 +57,7 @@ class NotesRef : public Ref<Puppet> {
 // What a client learns that looks a puppet up, and asks it.
 struct Learned {
   absl::Status looked_up = absl::UnknownError("not yet");
-  absl::StatusOr<testing::Answer> answer = absl::UnknownError("not yet");
+  absl::StatusOr<net_testing::Answer> answer = absl::UnknownError("not yet");
 };
 
 template <class R>
@@ -84,7 +84,7 @@ class NodeProtocolsTest : public ClusterTest {
  protected:
   // Node a has the messages of puppet.proto, and node b these.
   void JoinWith(absl::string_view messages) {
-    pool_ = std::make_unique<ProtoPool>(absl::StrCat("syntax = 'proto3'; package understudy.testing; ", messages));
+    pool_ = std::make_unique<ProtoPool>(absl::StrCat("syntax = 'proto3'; package understudy.net_testing; ", messages));
     Join({.messages = [pool = pool_->get()](absl::string_view node) { return node == "b" ? pool : nullptr; }});
   }
   template <class R = PuppetRef>
@@ -105,14 +105,14 @@ TEST_F(NodeProtocolsTest, ALookupSaysMailboxByMailboxWhatDiffers) {
   EXPECT_EQ(
       LookUp("a", "puppet").looked_up,
       absl::FailedPreconditionError("mailbox puppet/note differs on the actor's node (was: here, is: there): field "
-                                    "understudy.testing.Note.number, number 1, was int64 and is string; field "
-                                    "understudy.testing.Note.text, number 2, was bytes and is int64; "
+                                    "understudy.net_testing.Note.number, number 1, was int64 and is string; field "
+                                    "understudy.net_testing.Note.text, number 2, was bytes and is int64; "
                                     "mailbox puppet/closed differs on the actor's node (was: here, is: there): field "
-                                    "understudy.testing.Note.number, number 1, was int64 and is string; field "
-                                    "understudy.testing.Note.text, number 2, was bytes and is int64; "
+                                    "understudy.net_testing.Note.number, number 1, was int64 and is string; field "
+                                    "understudy.net_testing.Note.text, number 2, was bytes and is int64; "
                                     "mailbox puppet/ask differs on the actor's node (was: here, is: there): field "
-                                    "understudy.testing.Note.number, number 1, was int64 and is string; field "
-                                    "understudy.testing.Note.text, number 2, was bytes and is int64"));
+                                    "understudy.net_testing.Note.number, number 1, was int64 and is string; field "
+                                    "understudy.net_testing.Note.text, number 2, was bytes and is int64"));
 }
 
 TEST_F(NodeProtocolsTest, ALookupComparesOnlyTheMailboxesThatTheRefUses) {
@@ -120,7 +120,7 @@ TEST_F(NodeProtocolsTest, ALookupComparesOnlyTheMailboxesThatTheRefUses) {
   Make("b", "puppet");
   EXPECT_THAT(LookUp("a", "puppet").looked_up.message(),
               HasSubstr("mailbox puppet/ask differs on the actor's node (was: here, is: there): field "
-                        "understudy.testing.Answer.number, number 1, was int64 and is string"));
+                        "understudy.net_testing.Answer.number, number 1, was int64 and is string"));
   EXPECT_TRUE(LookUp<NotesRef>("a", "puppet").looked_up.ok());
 }
 

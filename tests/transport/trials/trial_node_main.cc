@@ -96,4 +96,4 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace understudy::net_testing
 
-int main(int argc, char** argv) { return understudy::testing::Run(argc, argv); }
+int main(int argc, char** argv) { return understudy::net_testing::Run(argc, argv); }
