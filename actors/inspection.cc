@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/internal/memory/block_pool_bytes.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/cell_arena.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
@@ -321,6 +322,21 @@ absl::Duration OldestMessageAge(ActorSystem& system) {
     if (waiting > 0) oldest = std::max(oldest, reader.OldestAge(*cell, life, waiting));
   }
   return oldest;
+}
+
+KernelMemory ReadMemory(ActorSystem& system) {
+  internal::SystemCore& core = system.core();
+  const internal::BlockPoolBytes blocks = internal::ReadBlockPool();
+  KernelMemory memory{.cells = static_cast<int64_t>(core.cells().bytes()),
+                      .blocks = static_cast<int64_t>(blocks.taken),
+                      .blocks_free = static_cast<int64_t>(blocks.free)};
+  for (uint32_t index = 0;; ++index) {
+    const ActorCell* const cell = core.cells().Find(index);
+    if (cell == nullptr) break;
+    const uint64_t life = cell->life();
+    if (life != 0 && Waiting(core, *cell, life) > 0) memory.waiting += WaitingBytes(core, *cell, life);
+  }
+  return memory;
 }
 
 std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system) {

@@ -72,6 +72,18 @@ std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by = T
 // How long the message has waited that has waited longest of all. Takes as long as TopActors with kAge.
 absl::Duration OldestMessageAge(ActorSystem& system);
 
+// Memory that the kernel has for actors and messages, in bytes. The memory of users' objects is not known.
+struct KernelMemory {
+  int64_t cells = 0;  // of the cells of this system's actors, in use or free: 192 for each, and its place in a list
+  // Of the blocks for messages of up to a KiB each, of all systems of the process: what was taken from the operating
+  // system, and how much of it is free for any thread. Both are 0 with AddressSanitizer.
+  int64_t blocks = 0;
+  int64_t blocks_free = 0;
+  int64_t waiting = 0;  // of the messages that wait in mailboxes that are bounded in bytes (ActorInfo::waiting_bytes)
+};
+// One pass over the counters of all actors, like TopActors with kBytes.
+KernelMemory ReadMemory(ActorSystem& system);
+
 // How long handlers run, by class and mailbox, those that took the most time of all first.
 std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system);
 
