@@ -99,11 +99,12 @@ constexpr Command kCommands[] = {
      "  --contents    the messages too, up to a KiB each, without redacted fields; the node must allow that, and its\n"
      "                log says who asked. Asks before it, because they may be private.\n"
      "  --yes         does not ask\n"},
-    {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--dot",
-     "show several nodes as one: their tree, busiest actors, actors, or peers",
+    {"cluster", "tree|top|ps|waits|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
+     "show several nodes as one: their tree, busiest actors, actors, who waits for whom, or peers",
      "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit\n"
      "status is 1 then.\n"
-     "  --dot  of tree and peers: writes a graph for Graphviz, in the DOT language\n"},
+     "  --by=KEY  of top: the order, as of understudy top: waiting, age or waiting-bytes\n"
+     "  --dot     of tree, waits and peers: writes a graph for Graphviz, in the DOT language\n"},
     {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
      "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors\n"

@@ -221,7 +221,15 @@ complains '1 of 2 nodes did not answer'
 run 0 cluster tree "$folder/ops" --dot
 prints 'label="clerk\\n<desk'
 run 1 cluster ps "$folder/ops" --dot
-complains "'cluster ps' takes no --dot: expected tree or peers"
+complains "'cluster ps' takes no --dot: expected tree, waits or peers"
+run 0 cluster waits "$folder/ops"
+prints 'WAITS FOR'
+run 0 cluster waits "$folder/ops" --dot
+prints 'digraph waits {'
+run 0 cluster top "$folder/ops" --by=age
+prints 'clerk'
+run 1 cluster top "$folder/ops" --by=handler-time
+complains "'cluster top' takes no --by=handler-time: expected top with waiting, age or waiting-bytes"
 run 1 cluster frob "$folder/ops"
 complains "cluster does not show 'frob'"
 
