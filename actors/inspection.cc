@@ -170,7 +170,10 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
         return false;
       },
       [] {});
-  if (info.state != ActorState::kRunning) return;
+  if (info.state != ActorState::kRunning) {
+    if (detail != Detail::kAges) internal::InspectQueued(system_.core(), cell, life, now, info);
+    return;
+  }
   for (const WorkerInfo& worker : workers_) {
     if (worker.turn == core) info.doing_for = worker.running;
   }

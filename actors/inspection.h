@@ -10,8 +10,8 @@
 // A query costs an actor nothing on the path of its messages, runs no turn of it and waits for no handler. It reads
 // counters, and, for an actor that is idle or in a handler, the actor's own state: an idle actor does not begin a turn
 // while it is read, and a handler that runs goes on but does not enter the framework. One actor is read at a time, so
-// a page is not a picture of one moment. An actor that is queued, because no worker has come to it yet, is read by its
-// counters alone (ActorInfo::is_complete).
+// a page is not a picture of one moment. Of an actor that is queued, because no worker has come to it yet, only its
+// counters, class, parent and behavior are read (ActorInfo::is_complete).
 //
 // Threads: any plain thread, not in an actor's turn.
 #ifndef UNDERSTUDY_ACTORS_INSPECTION_H_
@@ -37,7 +37,7 @@ struct ActorQuery {
   size_t at_most = 100;     // actors in the page: 1 to limits::kActorsPerPageMax; others are clamped
   int64_t waiting_min = 0;  // only actors with at least this number of messages waiting
   // Only actors whose pid, class, label, behavior, parent's pid or one of whose names contains this text. Of an actor
-  // that is queued, only its pid and names are known.
+  // that is queued the label is not known.
   std::string text;
   absl::optional<ActorState> state;  // only actors in this state
   bool asking_only = false;          // only actors that wait for answers (ActorInfo::asks)

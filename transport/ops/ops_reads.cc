@@ -103,6 +103,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
     out.add_names(ShownText(name));
   }
   out.set_is_complete(info.is_complete);
+  out.set_noted_within_nanos(absl::ToInt64Nanoseconds(info.noted_within));
   out.set_parent(TextOf(info.parent));
   out.set_class_name(ShownText(info.class_name));
   out.set_label(ShownText(info.label));
