@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,31 @@ enum class TopBy {
 // milliseconds for a million; only the actors that are returned are read further, and with kAge all that have messages
 // waiting.
 std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by = TopBy::kWaiting);
+
+// TopActors in slices, for a thread that has other work too:
+//
+//   TopScan scan(system, 20, TopBy::kAge);
+//   while (!scan.Step(10'000)) { … }
+//   std::vector<ActorInfo> top = scan.Take();
+//
+// Threads: one at a time. Lifetime: the system outlives it.
+class TopScan {
+ public:
+  TopScan(ActorSystem& system, size_t count, TopBy by);
+  ~TopScan();
+  TopScan(const TopScan&) = delete;
+  TopScan& operator=(const TopScan&) = delete;
+
+  // Looks at the next `places` for actors. A million take some tens of milliseconds. Returns true if these were the
+  // last.
+  [[nodiscard]] bool Step(size_t places);
+  // What TopActors returns. Call it once, after Step has returned true. Actors that have ended since are left out.
+  std::vector<ActorInfo> Take();
+
+ private:
+  class Parts;
+  const std::unique_ptr<Parts> parts_;
+};
 
 // How long the message has waited that has waited longest of all. Takes as long as TopActors with kAge.
 absl::Duration OldestMessageAge(ActorSystem& system);
