@@ -41,8 +41,8 @@ constexpr Command kCommands[] = {
      "  --dot  writes a graph for Graphviz, in the DOT language\n"},
     {"ps", "[TEXT]", 1, "",
      "show the actors, or those with TEXT in their pid, class, label, behavior, name or parent's pid",
-     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can\n"
-     "be read); running; stuck (in one handler for a second or longer).\n"},
+     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: shown as its last turn\n"
+     "left it); running; stuck (in one handler for a second or longer).\n"},
     {"top", "", 0, "--watch --by", "show the actors that are stuck, and those with the most waiting messages",
      "  --watch            shows them again each second, until it is interrupted: on a terminal in its window, as\n"
      "                     many as fit. A node that does not answer is tried again.\n"
