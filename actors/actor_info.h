@@ -29,7 +29,7 @@ absl::string_view ActorStateName(ActorState state);
 // Why the messages in a mailbox are not handled.
 enum class ClosedBy {
   kNothing,      // the mailbox is open
-  kUnknown,      // the mailbox is closed; the actor was queued, so the reason could not be read
+  kUnknown,      // the mailbox is closed; the actor was queued, so no reason but kBehavior could be read
   kStart,        // the actor has not started
   kBehavior,     // the behavior, or the Receive, does not name the mailbox
   kGuard,        // the guard of the mailbox's clause does not hold
@@ -66,8 +66,13 @@ struct ActorInfo {
   int64_t waiting_bytes = 0;       // of them, in the mailboxes that are bounded in bytes
   std::vector<std::string> names;  // of the node and of the cluster, in order
 
-  // False if the actor was queued when it was looked at: then the fields below are empty.
+  // False if the actor was queued when it was looked at: then the fields below are empty, except noted_within and, if
+  // its start is over and it is not ending, its parent, class and behavior.
   bool is_complete = false;
+  // Of an actor that is queued: what is told of its mailboxes and its behavior is as its last turn left it, at most
+  // this long ago. The time counts from when the actor last sorted a message that had waited; zero if that is not
+  // known.
+  absl::Duration noted_within;
   Pid parent;  // null: a plain thread spawned the actor
   std::string class_name;
   std::string label;     // SpawnOptions::label

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/internal/memory/block_pool_bytes.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/cell_arena.h"
 #include "understudy/actors/internal/send/mailbox_layout.h"
@@ -169,7 +171,10 @@ void Reader::ReadOwner(ActorCell& cell, uint64_t life, Detail detail, ActorInfo&
         return false;
       },
       [] {});
-  if (info.state != ActorState::kRunning) return;
+  if (info.state != ActorState::kRunning) {
+    if (detail != Detail::kAges) internal::InspectQueued(system_.core(), cell, life, now, info);
+    return;
+  }
   for (const WorkerInfo& worker : workers_) {
     if (worker.turn == core) info.doing_for = worker.running;
   }
@@ -264,7 +269,33 @@ std::vector<MailboxLedger> MailboxTotals(ActorSystem& system) {
   return totals;
 }
 
-std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
+class TopScan::Parts {
+ public:
+  Parts(ActorSystem& system, size_t count, TopBy by)
+      : system_(system), by_(by), at_most_(std::clamp(count, size_t{1}, limits::kActorsPerPageMax)), reader_(system) {}
+
+  bool Step(size_t places) {
+    const internal::CellArena& cells = system_.core().cells();
+    for (size_t i = 0; i < places; ++i) {
+      ActorCell* const cell = cells.Find(next_);
+      if (cell == nullptr) return true;
+      ++next_;
+      if (const uint64_t life = cell->life(); life != 0) Consider(*cell, life);
+    }
+    return false;
+  }
+
+  std::vector<ActorInfo> Take() {
+    std::sort(top_.begin(), top_.end(), &IsAbove);
+    std::vector<ActorInfo> actors;
+    for (const Candidate& one : std::exchange(top_, {})) {
+      absl::optional<ActorInfo> info = reader_.Read(*one.cell, one.life, {}, Detail::kLine);
+      if (info.has_value()) actors.push_back(*std::move(info));
+    }
+    return actors;
+  }
+
+ private:
   struct Candidate {
     absl::Duration first_by;  // how long it is stuck, or the age of its oldest message
     int64_t bytes = 0;        // with kBytes
@@ -272,41 +303,49 @@ std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
     uint64_t life = 0;
     ActorCell* cell = nullptr;
   };
-  const auto is_above = [](const Candidate& a, const Candidate& b) {
+  static bool IsAbove(const Candidate& a, const Candidate& b) {
     return std::tie(a.first_by, a.bytes, a.waiting) > std::tie(b.first_by, b.bytes, b.waiting);
-  };
-  const size_t at_most = std::clamp(count, size_t{1}, limits::kActorsPerPageMax);
-  const Reader reader(system);
-  const internal::CellArena& cells = system.core().cells();
-  std::vector<Candidate> top;  // a heap with the lowest one in front
-  for (uint32_t index = 0;; ++index) {
-    ActorCell* const cell = cells.Find(index);
-    if (cell == nullptr) break;
-    const uint64_t life = cell->life();
-    if (life == 0) continue;
-    const int64_t waiting = Waiting(system.core(), *cell, life);
-    if (by != TopBy::kWaiting && waiting == 0) continue;
-    Candidate found{.waiting = waiting, .life = life, .cell = cell};
-    if (by == TopBy::kAge) found.first_by = reader.OldestAge(*cell, life, waiting);
-    if (by == TopBy::kWaiting) found.first_by = reader.StuckFor(*cell);
-    if (by == TopBy::kBytes) found.bytes = WaitingBytes(system.core(), *cell, life);
-    if (found.first_by == absl::ZeroDuration() && found.waiting == 0) continue;
-    if (by == TopBy::kBytes && found.bytes == 0) continue;
-    if (top.size() == at_most) {
-      if (!is_above(found, top.front())) continue;
-      std::pop_heap(top.begin(), top.end(), is_above);
-      top.pop_back();
+  }
+
+  void Consider(ActorCell& cell, uint64_t life) {
+    const int64_t waiting = Waiting(system_.core(), cell, life);
+    if (by_ != TopBy::kWaiting && waiting == 0) return;
+    Candidate found{.waiting = waiting, .life = life, .cell = &cell};
+    if (by_ == TopBy::kAge) found.first_by = reader_.OldestAge(cell, life, waiting);
+    if (by_ == TopBy::kWaiting) found.first_by = reader_.StuckFor(cell);
+    if (by_ == TopBy::kBytes) found.bytes = WaitingBytes(system_.core(), cell, life);
+    if (found.first_by == absl::ZeroDuration() && found.waiting == 0) return;
+    if (by_ == TopBy::kBytes && found.bytes == 0) return;
+    if (top_.size() == at_most_) {
+      if (!IsAbove(found, top_.front())) return;
+      std::pop_heap(top_.begin(), top_.end(), &IsAbove);
+      top_.pop_back();
     }
-    top.push_back(found);
-    std::push_heap(top.begin(), top.end(), is_above);
+    top_.push_back(found);
+    std::push_heap(top_.begin(), top_.end(), &IsAbove);
   }
-  std::sort(top.begin(), top.end(), is_above);
-  std::vector<ActorInfo> actors;
-  for (const Candidate& one : top) {
-    absl::optional<ActorInfo> info = reader.Read(*one.cell, one.life, {}, Detail::kLine);
-    if (info.has_value()) actors.push_back(*std::move(info));
+
+  ActorSystem& system_;
+  const TopBy by_;
+  const size_t at_most_;
+  const Reader reader_;
+  uint32_t next_ = 0;           // the index of the cell to look at next
+  std::vector<Candidate> top_;  // a heap with the lowest one in front
+};
+
+TopScan::TopScan(ActorSystem& system, size_t count, TopBy by) : parts_(std::make_unique<Parts>(system, count, by)) {}
+
+TopScan::~TopScan() = default;
+
+bool TopScan::Step(size_t places) { return parts_->Step(places); }
+
+std::vector<ActorInfo> TopScan::Take() { return parts_->Take(); }
+
+std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by) {
+  TopScan scan(system, count, by);
+  while (!scan.Step(limits::kActorsPerLookMax)) {
   }
-  return actors;
+  return scan.Take();
 }
 
 absl::Duration OldestMessageAge(ActorSystem& system) {
@@ -321,6 +360,21 @@ absl::Duration OldestMessageAge(ActorSystem& system) {
     if (waiting > 0) oldest = std::max(oldest, reader.OldestAge(*cell, life, waiting));
   }
   return oldest;
+}
+
+KernelMemory ReadMemory(ActorSystem& system) {
+  internal::SystemCore& core = system.core();
+  const internal::BlockPoolBytes blocks = internal::ReadBlockPool();
+  KernelMemory memory{.cells = static_cast<int64_t>(core.cells().bytes()),
+                      .blocks = static_cast<int64_t>(blocks.taken),
+                      .blocks_free = static_cast<int64_t>(blocks.free)};
+  for (uint32_t index = 0;; ++index) {
+    const ActorCell* const cell = core.cells().Find(index);
+    if (cell == nullptr) break;
+    const uint64_t life = cell->life();
+    if (life != 0 && Waiting(core, *cell, life) > 0) memory.waiting += WaitingBytes(core, *cell, life);
+  }
+  return memory;
 }
 
 std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system) {

@@ -10,8 +10,8 @@
 // A query costs an actor nothing on the path of its messages, runs no turn of it and waits for no handler. It reads
 // counters, and, for an actor that is idle or in a handler, the actor's own state: an idle actor does not begin a turn
 // while it is read, and a handler that runs goes on but does not enter the framework. One actor is read at a time, so
-// a page is not a picture of one moment. An actor that is queued, because no worker has come to it yet, is read by its
-// counters alone (ActorInfo::is_complete).
+// a page is not a picture of one moment. Of an actor that is queued, because no worker has come to it yet, only its
+// counters, class, parent and behavior are read (ActorInfo::is_complete).
 //
 // Threads: any plain thread, not in an actor's turn.
 #ifndef UNDERSTUDY_ACTORS_INSPECTION_H_
@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct ActorQuery {
   size_t at_most = 100;     // actors in the page: 1 to limits::kActorsPerPageMax; others are clamped
   int64_t waiting_min = 0;  // only actors with at least this number of messages waiting
   // Only actors whose pid, class, label, behavior, parent's pid or one of whose names contains this text. Of an actor
-  // that is queued, only its pid and names are known.
+  // that is queued the label is not known.
   std::string text;
   absl::optional<ActorState> state;  // only actors in this state
   bool asking_only = false;          // only actors that wait for answers (ActorInfo::asks)
@@ -69,8 +70,45 @@ enum class TopBy {
 // waiting.
 std::vector<ActorInfo> TopActors(ActorSystem& system, size_t count, TopBy by = TopBy::kWaiting);
 
+// TopActors in slices, for a thread that has other work too:
+//
+//   TopScan scan(system, 20, TopBy::kAge);
+//   while (!scan.Step(10'000)) { … }
+//   std::vector<ActorInfo> top = scan.Take();
+//
+// Threads: one at a time. Lifetime: the system outlives it.
+class TopScan {
+ public:
+  TopScan(ActorSystem& system, size_t count, TopBy by);
+  ~TopScan();
+  TopScan(const TopScan&) = delete;
+  TopScan& operator=(const TopScan&) = delete;
+
+  // Looks at the next `places` for actors. A million take some tens of milliseconds. Returns true if these were the
+  // last.
+  [[nodiscard]] bool Step(size_t places);
+  // What TopActors returns. Call it once, after Step has returned true. Actors that have ended since are left out.
+  std::vector<ActorInfo> Take();
+
+ private:
+  class Parts;
+  const std::unique_ptr<Parts> parts_;
+};
+
 // How long the message has waited that has waited longest of all. Takes as long as TopActors with kAge.
 absl::Duration OldestMessageAge(ActorSystem& system);
+
+// Memory that the kernel has for actors and messages, in bytes. The memory of users' objects is not known.
+struct KernelMemory {
+  int64_t cells = 0;  // of the cells of this system's actors, in use or free: 192 for each, and its place in a list
+  // Of the blocks for messages of up to a KiB each, of all systems of the process: what was taken from the operating
+  // system, and how much of it is free for any thread. Both are 0 with AddressSanitizer.
+  int64_t blocks = 0;
+  int64_t blocks_free = 0;
+  int64_t waiting = 0;  // of the messages that wait in mailboxes that are bounded in bytes (ActorInfo::waiting_bytes)
+};
+// One pass over the counters of all actors, like TopActors with kBytes.
+KernelMemory ReadMemory(ActorSystem& system);
 
 // How long handlers run, by class and mailbox, those that took the most time of all first.
 std::vector<HandlerTimes> HandlerTimesOf(ActorSystem& system);

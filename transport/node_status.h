@@ -67,10 +67,20 @@ struct PeerStatus {
 
 // Counts since the start of the node.
 struct NodeCounters {
-  int64_t refused_tells = 0;        // tells that a peer's system refused; each is a dead letter on this node
-  int64_t forbidden = 0;            // signals of peers that had no grant for them
-  int64_t late = 0;                 // replies and signals that came when their receiver no longer waited for them
-  int64_t streams_refused = 0;      // accepted streams that were closed or refused before they belonged to a session
+  int64_t refused_tells = 0;    // tells that a peer's system refused; each is a dead letter on this node
+  int64_t forbidden = 0;        // signals of peers that had no grant for them
+  int64_t late = 0;             // replies and signals that came when their receiver no longer waited for them
+  int64_t streams_refused = 0;  // accepted streams that were closed or refused before they belonged to a session
+  // The same by cause, and besides them the streams that were refused in the name of a peer that the node has:
+  // "no_room", "no_hello", "not_a_hello", "gave_way", and in lower case the reasons of proto::Refuse, such as
+  // "name_taken".
+  std::map<std::string, int64_t> streams_refused_by_cause;
+  // Streams of this node that were refused there, by the cause that the peer gave: in lower case the reasons of
+  // proto::Refuse.
+  std::map<std::string, int64_t> dials_refused_by_cause;
+  int64_t sessions_begun = 0;
+  // By cause: "grace_over", "peer_left", …
+  std::map<std::string, int64_t> sessions_ended_by_cause;
   int64_t user_calls_dropped = 0;   // log lines and dead letters dropped because the log sink or listener was too slow
   int64_t forged = 0;               // messages and signals to pids that this node never gave out
   int64_t peer_events_dropped = 0;  // events dropped because NodeOptions::on_peer was too slow

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "understudy/actors/internal/memory/block_pool_bytes.h"
 #include "understudy/actors/internal/scheduling/os_thread.h"
 
 namespace understudy::internal {
@@ -31,6 +32,22 @@ TEST(BlockPoolTest, BlocksThatAThreadFreedServeOthersAfterItsEnd) {
     thread.Join();
   }
   EXPECT_LE(seen.size(), size_t{1200}) << "of 18,000 that were allocated";
+}
+
+TEST(BlockPoolTest, TheBytesOfThePoolAreTold) {
+  if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
+  constexpr size_t kBytes = kPooledUnits * kBlockUnit;
+  constexpr size_t kMany = 4 * kBatchBlocks;
+  std::vector<void*> blocks;
+  const BlockPoolBytes before = ReadBlockPool();
+  for (size_t i = 0; i < kMany; ++i) blocks.push_back(AllocateBlock(kPooledUnits));
+  const BlockPoolBytes full = ReadBlockPool();
+  EXPECT_GE(full.taken - full.free, kMany * kBytes);
+  for (void* block : blocks) FreeBlock(block, kPooledUnits);
+  const BlockPoolBytes freed = ReadBlockPool();
+  EXPECT_EQ(freed.taken, full.taken);
+  EXPECT_GE(freed.free, full.free + (kMany - 2 * kBatchBlocks) * kBytes) << "the thread keeps two batches";
+  EXPECT_GE(freed.taken, before.taken);
 }
 
 // Runs `body` on a thread of its own, which has no blocks yet.

@@ -49,6 +49,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -260,6 +261,17 @@ TEST_F(NodeCorePeersTest, AStreamWithoutAHelloIsClosedAfterTheHandshakesTimeout)
   Run(absl::Seconds(1.5));
   EXPECT_TRUE(visitor_.closed);
   EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+  EXPECT_THAT(cluster().core("a").counters().streams_refused_by_cause, ElementsAre(Pair("no_hello", 1)));
+}
+
+TEST_F(NodeCorePeersTest, SessionsAreCountedWithTheCausesOfTheirEnds) {
+  Join();
+  Run(absl::Seconds(1));
+  EXPECT_EQ(cluster().core("b").counters().sessions_begun, 1);
+  EXPECT_THAT(cluster().core("b").counters().sessions_ended_by_cause, IsEmpty());
+  cluster().core("a").Leave("done");
+  Run();
+  EXPECT_THAT(cluster().core("b").counters().sessions_ended_by_cause, ElementsAre(Pair("peer_left", 1)));
 }
 
 TEST_F(NodeCorePeersTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
@@ -268,6 +280,7 @@ TEST_F(NodeCorePeersTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
   stream->Write("GET / HTTP/1.1");
   Run();
   EXPECT_TRUE(visitor_.closed);
+  EXPECT_THAT(cluster().core("a").counters().streams_refused_by_cause, ElementsAre(Pair("not_a_hello", 1)));
 }
 
 TEST_F(NodeCorePeersTest, AHelloInANameThatTheCertificateDoesNotHaveIsRefused) {
@@ -277,6 +290,7 @@ TEST_F(NodeCorePeersTest, AHelloInANameThatTheCertificateDoesNotHaveIsRefused) {
   const auto forged = Visit("c");
   EXPECT_TRUE(visitor_.closed);
   EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+  EXPECT_THAT(cluster().core("a").counters().streams_refused_by_cause, ElementsAre(Pair("name_taken", 1)));
   visitor_.closed = false;
   const auto honest = Visit("stranger");
   EXPECT_FALSE(visitor_.closed);

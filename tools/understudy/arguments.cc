@@ -41,8 +41,8 @@ constexpr Command kCommands[] = {
      "  --dot  writes a graph for Graphviz, in the DOT language\n"},
     {"ps", "[TEXT]", 1, "",
      "show the actors, or those with TEXT in their pid, class, label, behavior, name or parent's pid",
-     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: only its counters can\n"
-     "be read); running; stuck (in one handler for a second or longer).\n"},
+     "States: idle; awaiting (a handler awaits something); queued (waits for a worker: shown as its last turn\n"
+     "left it); running; stuck (in one handler for a second or longer).\n"},
     {"top", "", 0, "--watch --by", "show the actors that are stuck, and those with the most waiting messages",
      "  --watch            shows them again each second, until it is interrupted: on a terminal in its window, as\n"
      "                     many as fit. A node that does not answer is tried again.\n"
@@ -99,11 +99,12 @@ constexpr Command kCommands[] = {
      "  --contents    the messages too, up to a KiB each, without redacted fields; the node must allow that, and its\n"
      "                log says who asked. Asks before it, because they may be private.\n"
      "  --yes         does not ask\n"},
-    {"cluster", "tree|top|ps|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--dot",
-     "show several nodes as one: their tree, busiest actors, actors, or peers",
+    {"cluster", "tree|top|ps|waits|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
+     "show several nodes as one: their tree, busiest actors, actors, who waits for whom, or peers",
      "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit\n"
      "status is 1 then.\n"
-     "  --dot  of tree and peers: writes a graph for Graphviz, in the DOT language\n"},
+     "  --by=KEY  of top: the order, as of understudy top: waiting, age or waiting-bytes\n"
+     "  --dot     of tree, waits and peers: writes a graph for Graphviz, in the DOT language\n"},
     {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
      "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors\n"

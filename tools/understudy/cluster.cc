@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -45,17 +47,18 @@ absl::Status AddTree(OpsChannel& node, Answers& all) {
   return absl::OkStatus();
 }
 
-absl::Status AddTop(OpsChannel& node, Answers& all) {
+absl::Status AddTop(OpsChannel& node, Answers& all, proto::TopOrder by) {
   proto::TopActorsRequest request;
   request.set_at_most(kTopActors);
+  request.set_by(by);
   const absl::StatusOr<proto::ListActorsReply> top = node.Ask(&Stub::TopActors, request, kAnswersWithin);
   if (!top.ok()) return top.status();
   all.actors.insert(all.actors.end(), top->actors().begin(), top->actors().end());
   return absl::OkStatus();
 }
 
-absl::Status AddActors(OpsChannel& node, Answers& all) {
-  proto::ListActorsRequest request;
+// All actors that `request` asks for.
+absl::Status AddActors(OpsChannel& node, Answers& all, proto::ListActorsRequest request = {}) {
   request.set_at_most(kActorsPerPage);
   do {
     const absl::StatusOr<proto::ListActorsReply> page = node.Ask(&Stub::ListActors, request, kAnswersWithin);
@@ -72,13 +75,25 @@ absl::Status AddPeers(OpsChannel& node, Answers& all) {
   return peers.status();
 }
 
-// The order of `top`: the stuck ones, the longest first, then those with the most waiting messages.
-void KeepTop(std::vector<proto::ActorDetails>& actors) {
+// Those that wait for answers.
+absl::Status AddWaits(OpsChannel& node, Answers& all) {
+  proto::ListActorsRequest request;
+  request.set_asking_only(true);
+  return AddActors(node, all, request);
+}
+
+// The first ones in the order of TopActors.
+void KeepTop(proto::TopOrder by, std::vector<proto::ActorDetails>& actors) {
   const auto stuck_for = [](const proto::ActorDetails& actor) {
     return actor.state() == proto::STUCK ? actor.doing_for_nanos() : 0;
   };
   std::sort(actors.begin(), actors.end(), [&](const proto::ActorDetails& a, const proto::ActorDetails& b) {
-    return std::tuple(stuck_for(b), b.waiting(), a.pid()) < std::tuple(stuck_for(a), a.waiting(), b.pid());
+    const auto first_by = [&](const proto::ActorDetails& actor) {
+      return by == proto::BY_AGE             ? actor.oldest_age_nanos()
+             : by == proto::BY_WAITING_BYTES ? actor.waiting_bytes()
+                                             : stuck_for(actor);
+    };
+    return std::tuple(first_by(b), b.waiting(), a.pid()) < std::tuple(first_by(a), a.waiting(), b.pid());
   });
   if (actors.size() > kTopActors) actors.resize(kTopActors);
 }
@@ -86,12 +101,13 @@ void KeepTop(std::vector<proto::ActorDetails>& actors) {
 void Write(const Arguments& arguments, const Answers& all, std::ostream& out) {
   const std::string& what = arguments.operands[0];
   if (arguments.dot) {
-    out << (what == "tree" ? TreeDot(all.tree) : PeersDot(all.peers));
+    out << (what == "tree" ? TreeDot(all.tree) : what == "waits" ? WaitsDot(all.actors) : PeersDot(all.peers));
     return;
   }
   if (!arguments.json) {
     out << (what == "tree"    ? FormatTree(all.tree)
             : what == "peers" ? FormatNodePeers(all.peers)
+            : what == "waits" ? FormatWaits(all.actors)
                               : FormatActors(all.actors));
     return;
   }
@@ -115,17 +131,27 @@ absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::mi
 
 absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
   const std::string& what = arguments.operands[0];
-  absl::Status (*const add)(OpsChannel&, Answers&) = what == "tree"    ? &AddTree
-                                                     : what == "top"   ? &AddTop
-                                                     : what == "ps"    ? &AddActors
-                                                     : what == "peers" ? &AddPeers
-                                                                       : nullptr;
-  if (add == nullptr) {
+  const proto::TopOrder by = arguments.by == "age"             ? proto::BY_AGE
+                             : arguments.by == "waiting-bytes" ? proto::BY_WAITING_BYTES
+                                                               : proto::BY_WAITING;
+  const std::map<std::string, std::function<absl::Status(OpsChannel&, Answers&)>> shown = {
+      {"tree", &AddTree},
+      {"top", [by](OpsChannel& node, Answers& all) { return AddTop(node, all, by); }},
+      {"ps", [](OpsChannel& node, Answers& all) { return AddActors(node, all); }},
+      {"waits", &AddWaits},
+      {"peers", &AddPeers}};
+  const auto add = shown.find(what);
+  if (add == shown.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cluster does not show '", PrintableText(what), "': expected tree, top, ps or peers"));
+        absl::StrCat("cluster does not show '", PrintableText(what), "': expected tree, top, ps, waits or peers"));
   }
-  if (arguments.dot && what != "tree" && what != "peers") {
-    return absl::InvalidArgumentError(absl::StrCat("'cluster ", what, "' takes no --dot: expected tree or peers"));
+  if (arguments.dot && what != "tree" && what != "waits" && what != "peers") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'cluster ", what, "' takes no --dot: expected tree, waits or peers"));
+  }
+  if (!arguments.by.empty() && (what != "top" || arguments.by == "handler-time")) {
+    return absl::InvalidArgumentError(absl::StrCat("'cluster ", what, "' takes no --by=", arguments.by,
+                                                   ": expected top with waiting, age or waiting-bytes"));
   }
   Answers all;
   size_t failed = 0;
@@ -134,14 +160,14 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
     absl::Status added = CheckTarget(target);
     if (added.ok()) {
       OpsChannel node(target);
-      added = add(node, all);
+      added = add->second(node, all);
     }
     if (added.ok()) continue;
     ++failed;
     terminal.prompt << PrintableText(target.address, Backslashes::kKeep) << ": "
                     << PrintableText(added.message(), Backslashes::kKeep) << "\n";
   }
-  if (what == "top") KeepTop(all.actors);
+  if (what == "top") KeepTop(by, all.actors);
   Write(arguments, all, terminal.out);
   if (failed == 0) return absl::OkStatus();
   return absl::UnavailableError(

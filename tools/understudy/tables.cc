@@ -106,6 +106,13 @@ std::string PidsText(const google::protobuf::RepeatedPtrField<std::string>& pids
   return absl::StrCat(absl::StrJoin(pids, " "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
+std::string IncompleteText(const proto::ActorDetails& actor) {
+  if (actor.noted_within_nanos() == 0) return "the actor waits for a worker, so only its counters could be read";
+  return absl::StrCat(
+      "the actor waits for a worker; its behavior and mailboxes are as its last turn left them, at most ",
+      DurationText(actor.noted_within_nanos()), " ago");
+}
+
 std::string YesNo(bool yes) { return yes ? "yes" : "no"; }
 
 std::string TimeText(int64_t unix_nanos, absl::TimeZone zone) {
@@ -262,7 +269,9 @@ std::string FormatActors(const std::vector<proto::ActorDetails>& actors) {
   Table table({"PID", "STATE", "WAITING", "BYTES", "AGE", "BEHAVIOR", "CLASS", "NAME", "DOING"});
   const auto doing = [](const proto::ActorDetails& actor) {
     const std::string text = DoingText(actor);
-    return text.empty() ? SuspendedText(actor) : text;
+    if (!text.empty()) return text;
+    if (actor.noted_within_nanos() == 0) return SuspendedText(actor);
+    return absl::StrCat("as noted at most ", DurationText(actor.noted_within_nanos()), " ago");
   };
   for (const proto::ActorDetails& actor : actors) {
     table.Add({actor.pid(), StateText(actor.state()), absl::StrCat(actor.waiting()),
@@ -295,7 +304,7 @@ std::string FormatActor(const proto::ActorDetails& actor) {
     line("timers", absl::StrCat(actor.timers(), ", the next in ", DurationText(actor.next_timer_nanos())));
   }
   line("waits for the answers of", absl::StrJoin(actor.asks(), " "));
-  if (!actor.is_complete()) line("incomplete", "the actor waits for a worker, so only its counters could be read");
+  if (!actor.is_complete()) line("incomplete", IncompleteText(actor));
   if (actor.mailboxes().empty()) return absl::StrCat(text, "no mailboxes\n");
   Table waiting({"MAILBOX", "OPEN", "WAITING", "OLDEST AGE", "CAPACITY", "BYTES", "BYTES MAX", "TYPE"});
   Table fates({"MAILBOX", "ACCEPTED", "HANDLED", "REJECTED", "FAILED", "EXPIRED", "CANCELLED", "DROPPED",

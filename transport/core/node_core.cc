@@ -2,6 +2,7 @@
 #include "understudy/transport/core/node_core.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,14 @@
 namespace understudy {
 
 using internal::Change;
+
+namespace {
+
+void AddTo(std::map<std::string, int64_t>& sums, const std::map<std::string, int64_t>& counts) {
+  for (const auto& [cause, count] : counts) sums[cause] += count;
+}
+
+}  // namespace
 
 NodeCore::NodeCore(NodeCoreOptions options)
     : parts_(std::move(options), this, this),
@@ -190,9 +199,14 @@ NodeCounters NodeCore::counters() {
     total.forbidden += of_core.forbidden;
     total.late += of_core.late;
     total.forged += of_core.forged;
+    total.sessions_begun += of_core.sessions_begun;
+    AddTo(total.sessions_ended_by_cause, of_core.sessions_ended_by_cause);
+    AddTo(total.streams_refused_by_cause, of_core.streams_refused_by_cause);
+    AddTo(total.dials_refused_by_cause, of_core.dials_refused_by_cause);
   });
   absl::MutexLock lock(&table_mu_);
   total.streams_refused = handshakes_.refused();
+  AddTo(total.streams_refused_by_cause, handshakes_.refused_by_cause());
   return total;
 }
 

@@ -19,6 +19,7 @@
 #include "understudy/transport/core/node_core_options.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/core/pending_handshakes.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/peer_session.h"
@@ -30,6 +31,7 @@ using internal::Change;
 using internal::NodeLink;
 using internal::PeerOrigin;
 using internal::PeerTable;
+using internal::PendingHandshakes;
 
 namespace {
 
@@ -54,8 +56,9 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
   std::shared_ptr<NodeLink> link;
   {
     absl::MutexLock lock(&table_mu_);
-    if (leaving_.load(std::memory_order_relaxed) || !handshakes_.HasRoom(identity)) {
-      handshakes_.CountRefused();
+    const bool is_leaving = leaving_.load(std::memory_order_relaxed);
+    if (is_leaving || !handshakes_.HasRoom(identity)) {
+      handshakes_.CountRefused(is_leaving ? RefusalCause(proto::Refuse::STOPPING) : PendingHandshakes::kNoRoom);
       return nullptr;
     }
     link = parts_.links.Add(identity);
@@ -113,7 +116,7 @@ absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const prot
   if (table_.Find(node) != nullptr) return absl::nullopt;
   const PeerTable::Room room = table_.MakeRoom(OriginOf(link));
   evicted = room.evicted;
-  if (evicted != nullptr) handshakes_.CountRefused();
+  if (evicted != nullptr) handshakes_.CountRefused(PendingHandshakes::kGaveWay);
   switch (room.verdict) {
     case PeerTable::Room::Verdict::kFree:
       return absl::nullopt;
@@ -133,14 +136,14 @@ absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const prot
 NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link, absl::string_view frame) {
   const absl::StatusOr<proto::Frame> decoded = DecodeHandshake(frame);
   if (!handshakes_.AwaitsHello(link->number) || !decoded.ok() || !decoded->has_hello()) {
-    handshakes_.Drop(link->number);
+    handshakes_.Drop(link->number, PendingHandshakes::kNotAHello);
     nobody_->Close(link);
     return nullptr;
   }
   const proto::Hello& hello = decoded->hello();
   PeerCore* evicted = nullptr;
   if (const absl::optional<Refusal> refusal = CheckStranger(*link, hello, evicted); refusal.has_value()) {
-    handshakes_.Refuse(link->number);
+    handshakes_.Refuse(link->number, RefusalCause(refusal->reason));
     nobody_->Write(link, RefuseFrame(*refusal, WireVersions(), parts_.options.incarnation));
     nobody_->Report(
         PeerEvent{.kind = PeerEvent::Kind::kStreamRefused,

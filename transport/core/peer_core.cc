@@ -286,11 +286,13 @@ void PeerCore::Apply(SessionAction& action) {
   } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
     OnEnded(*ended);
   } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
+    ++counters_.dials_refused_by_cause[RefusalCause(refused->reason)];
     deliveries_.push_back(
         PeerEvent{.kind = PeerEvent::Kind::kRefused,
                   .node = peer_->name,
                   .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
   } else if (const auto* stream_refused = std::get_if<StreamRefused>(&action)) {
+    ++counters_.streams_refused_by_cause[RefusalCause(stream_refused->reason)];
     deliveries_.push_back(PeerEvent{
         .kind = PeerEvent::Kind::kStreamRefused,
         .node = peer_->name,
@@ -318,6 +320,7 @@ void PeerCore::ReportKind(PeerEvent::Kind kind, absl::string_view detail) {
 }
 
 void PeerCore::OnBegun(const SessionBegun& begun) {
+  ++counters_.sessions_begun;
   deliveries_.push_back(PeerEvent{
       .kind = PeerEvent::Kind::kUp, .node = peer_->name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
   peer_->credit.Begin(begun.nodes.peer_node, begun.epoch, begun.features);
@@ -336,6 +339,7 @@ void PeerCore::OnBegun(const SessionBegun& begun) {
 }
 
 void PeerCore::OnEnded(const SessionEnded& ended) {
+  ++counters_.sessions_ended_by_cause[std::string(SessionEndLabel(ended.why))];
   EndBeats();
   const std::string why = absl::StrCat("the session with node ", peer_->name, " ended: ", SessionEndName(ended.why),
                                        ended.detail.empty() ? "" : ", ", ended.detail);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/limits.h"
@@ -28,8 +29,8 @@ bool PendingHandshakes::AwaitsHello(uint64_t link) const {
   return entry != entries_.end() && !entry->second.is_refused;
 }
 
-void PendingHandshakes::Refuse(uint64_t link) {
-  ++refused_;
+void PendingHandshakes::Refuse(uint64_t link, absl::string_view cause) {
+  CountRefused(cause);
   entries_.at(link).is_refused = true;
 }
 
@@ -40,8 +41,8 @@ void PendingHandshakes::Remove(uint64_t link) {
   entries_.erase(entry);
 }
 
-void PendingHandshakes::Drop(uint64_t link) {
-  if (!entries_.at(link).is_refused) ++refused_;
+void PendingHandshakes::Drop(uint64_t link, absl::string_view cause) {
+  if (!entries_.at(link).is_refused) CountRefused(cause);
   Remove(link);
 }
 
@@ -50,8 +51,14 @@ std::vector<std::shared_ptr<NodeLink>> PendingHandshakes::DropLate(MonotonicTime
   for (const auto& [number, entry] : entries_) {
     if (entry.deadline <= now) late.push_back(entry.link);
   }
-  for (const std::shared_ptr<NodeLink>& link : late) Drop(link->number);
+  for (const std::shared_ptr<NodeLink>& link : late) Drop(link->number, kNoHello);
   return late;
+}
+
+int64_t PendingHandshakes::refused() const {
+  int64_t sum = 0;
+  for (const auto& [cause, count] : refused_) sum += count;
+  return sum;
 }
 
 MonotonicTime PendingHandshakes::NextDeadline() const {

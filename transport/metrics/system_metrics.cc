@@ -68,6 +68,22 @@ constexpr std::array<OutcomeLabel, kDispositionCount> kOutcomeLabels = {{
     {Disposition::kForwarded, "forwarded"},
 }};
 
+// The causes that are always told, so that the first refusal is seen as an increase.
+constexpr std::array<const char*, 9> kStreamRefusals = {"full",    "gave_way",    "mistaken", "name_taken", "no_hello",
+                                                        "no_room", "not_a_hello", "stopping", "unproved"};
+constexpr std::array<const char*, 5> kDialRefusals = {"full", "mistaken", "name_taken", "stopping", "unproved"};
+constexpr std::array<const char*, 10> kSessionEnds = {
+    "bad_frame",  "grace_over",      "left",      "new_incarnation", "no_grace",
+    "peer_ended", "peer_began_anew", "peer_left", "process_ended",   "reserve_spent"};
+
+// The counts by cause, and 0 for each of `known` that has none.
+template <size_t kSize>
+std::map<std::string, int64_t> WithZeros(std::map<std::string, int64_t> counts,
+                                         const std::array<const char*, kSize>& known) {
+  for (const char* const cause : known) counts.try_emplace(cause, 0);
+  return counts;
+}
+
 void One(Exposition& out, absl::string_view name, MetricType type, absl::string_view help, int64_t value) {
   out.Begin(name, type, help);
   out.Sample(value);
@@ -93,6 +109,7 @@ void SystemMetrics::Write(Exposition& out, bool is_ready) {
   WriteActors(out);
   WriteSupervision(out);
   WriteLog(out);
+  WriteMemory(out);
   WriteScheduler(out);
   WriteHandlerTimes(out);
   if (system_.has_traces()) WriteTraces(out);
@@ -137,6 +154,19 @@ void SystemMetrics::WriteActors(Exposition& out) {
       system_.late_replies());
   One(out, "understudy_call_cycles_total", kCounter,
       "Circles of actors that waited for each other; 0 if the system does not look for them.", system_.call_cycles());
+}
+
+void SystemMetrics::WriteMemory(Exposition& out) {
+  const KernelMemory memory = ReadMemory(system_);
+  One(out, "understudy_cell_memory_bytes", kGauge, "Memory of the cells of actors, in use or kept for later ones.",
+      memory.cells);
+  One(out, "understudy_message_memory_bytes", kGauge,
+      "Memory of the blocks for messages of up to a KiB, of all systems of the process, in use or kept for later ones.",
+      memory.blocks);
+  One(out, "understudy_message_memory_free_bytes", kGauge, "The part of that memory that is free for any thread.",
+      memory.blocks_free);
+  One(out, "understudy_messages_waiting_bytes", kGauge,
+      "Bytes of the messages that wait in mailboxes that are bounded in bytes.", memory.waiting);
 }
 
 void SystemMetrics::WriteLog(Exposition& out) {
@@ -239,6 +269,19 @@ void SystemMetrics::WriteNode(Exposition& out) {
   out.Sample(counters.late, {{"cause", "late"}});
   out.Sample(counters.streams_refused, {{"cause", "stream"}});
   out.Sample(counters.forged, {{"cause", "forged_pid"}});
+  out.Begin("understudy_handshakes_refused_total", kCounter,
+            "Streams between this node and others that got no session, by who refused them and the cause.");
+  for (const auto& [cause, count] : WithZeros(counters.streams_refused_by_cause, kStreamRefusals)) {
+    out.Sample(count, {{"by", "this_node"}, {"cause", cause}});
+  }
+  for (const auto& [cause, count] : WithZeros(counters.dials_refused_by_cause, kDialRefusals)) {
+    out.Sample(count, {{"by", "peer"}, {"cause", cause}});
+  }
+  One(out, "understudy_sessions_begun_total", kCounter, "Sessions with peers that began.", counters.sessions_begun);
+  out.Begin("understudy_sessions_ended_total", kCounter, "Sessions with peers that ended, by cause.");
+  for (const auto& [cause, count] : WithZeros(counters.sessions_ended_by_cause, kSessionEnds)) {
+    out.Sample(count, {{"cause", cause}});
+  }
   out.Begin("understudy_node_callbacks_dropped_total", kCounter, "Calls that were dropped because user code was slow.");
   out.Sample(counters.user_calls_dropped, {{"callback", "log_and_dead_letters"}});
   out.Sample(counters.peer_events_dropped, {{"callback", "on_peer"}});

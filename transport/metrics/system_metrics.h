@@ -33,6 +33,7 @@ class SystemMetrics {
  private:
   void WriteMessages(Exposition& out);
   void WriteActors(Exposition& out);
+  void WriteMemory(Exposition& out);
   void WriteLog(Exposition& out);
   void WriteSupervision(Exposition& out);
   void WriteScheduler(Exposition& out);

@@ -38,6 +38,7 @@
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/ops/ops_reads.h"
 #include "understudy/transport/ops/ops_server.h"
+#include "understudy/transport/ops/top_scans.h"
 #include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
@@ -185,6 +186,20 @@ OpsFeed FeedOf(internal::OpsActions::Outcome outcome) {
           }};
 }
 
+// The answer to TopActors, from a scan in slices.
+OpsFeed FeedOf(internal::TopScans& scans, const proto::TopActorsRequest& request) {
+  const auto is_answered = std::make_shared<bool>(false);
+  return {.next = [&scans, request, is_answered]() -> absl::optional<std::string> {
+            if (*is_answered) return absl::nullopt;
+            const absl::optional<proto::ListActorsReply> reply = scans.Look(request);
+            if (!reply.has_value()) return absl::nullopt;
+            *is_answered = true;
+            return reply->SerializeAsString();
+          },
+          .ends = [is_answered] { return EndIf(*is_answered); },
+          .is_busy = [is_answered] { return !*is_answered; }};
+}
+
 // `feed`, which ends when its reader may not have it any more: grants change while it is read.
 OpsFeed While(std::function<bool()> may_read, OpsFeed feed) {
   return {.next = [may_read, next = std::move(feed.next)]() -> absl::optional<std::string> {
@@ -303,9 +318,6 @@ class Ops::Parts {
     AddRead<proto::ListActorsRequest>(methods, "ListActors", [this](const auto& request, const auto&) {
       return internal::ReadActors(system_, request);
     });
-    AddRead<proto::TopActorsRequest>(methods, "TopActors", [this](const auto& request, const auto&) {
-      return internal::ReadTopActors(system_, request);
-    });
     AddRead<proto::GetActorRequest>(methods, "GetActor", [this](const auto& request, const auto&) {
       return internal::ReadActor(system_, request);
     });
@@ -326,6 +338,13 @@ class Ops::Parts {
     AddStream(methods, "FollowDeadLetters", dead_letters_);
     AddStream(methods, "FollowEvents", events_);
     AddStream(methods, "FollowCrashReports", crashes_);
+    methods.feeds[PathOf("TopActors")] = [this](const StreamIdentity& identity,
+                                                const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+      if (absl::Status may = CheckMayRead(CallerOf(identity), "TopActors"); !may.ok()) return may;
+      const absl::StatusOr<proto::TopActorsRequest> request = Parse<proto::TopActorsRequest>(bytes);
+      if (!request.ok()) return request.status();
+      return FeedOf(top_scans_, *request);
+    };
     methods.feeds[PathOf("Act")] = [this](const StreamIdentity& identity,
                                           const std::string& bytes) -> absl::StatusOr<OpsFeed> {
       const absl::StatusOr<proto::ActRequest> request = Parse<proto::ActRequest>(bytes);
@@ -353,6 +372,7 @@ class Ops::Parts {
   Node* const node_;
   const std::set<OpsAction> allowed_;  // on a Unix socket
   internal::OpsActions actions_;
+  internal::TopScans top_scans_{system_};
   KeptEntries<proto::DeadLetterEntry> dead_letters_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
   KeptEntries<proto::EventEntry> events_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};
   KeptEntries<proto::CrashEntry> crashes_{limits::kKeptEntriesMax, limits::kKeptEntriesBytesMax};

@@ -44,6 +44,13 @@ inline constexpr size_t kTopActorsUsual = 20;
 inline constexpr size_t kOpsReplyBytesMax = size_t{3} << 20;
 // A text that a program gave, such as a label or the reason of an exit, before it is escaped: enough for people.
 inline constexpr size_t kOpsTextBytesMax = 2000;
+// Places for actors that a scan for TopActors looks at before other callers are served: a few milliseconds.
+inline constexpr size_t kTopSlicePlaces = 20'000;
+// The answer of a scan serves all callers until it is this old, or this many times as old as the scan took, whichever
+// is sooner. So scans take a twentieth of a core at most, however many callers ask, and a small system's answers are
+// fresh.
+inline constexpr absl::Duration kTopAgeMax = absl::Seconds(1);
+inline constexpr int kTopAgePerCost = 20;
 // Names of one actor in a reply, and handlers that await.
 inline constexpr size_t kOpsNamesPerActorMax = 100;
 // The time that the supervisor has for each half of a restart by an operator.

@@ -57,17 +57,6 @@ absl::optional<ActorState> StateOf(proto::ActorStateValue value) {
   return absl::nullopt;
 }
 
-TopBy OrderOf(proto::TopOrder order) {
-  switch (order) {
-    case proto::BY_AGE:
-      return TopBy::kAge;
-    case proto::BY_WAITING_BYTES:
-      return TopBy::kBytes;
-    default:
-      return TopBy::kWaiting;
-  }
-}
-
 void ToDetails(const MailboxInfo& mailbox, proto::MailboxDetails& out) {
   out.set_name(ShownText(mailbox.name));
   out.set_request(ShownText(mailbox.request));
@@ -103,6 +92,7 @@ void ToDetails(const ActorInfo& info, proto::ActorDetails& out) {
     out.add_names(ShownText(name));
   }
   out.set_is_complete(info.is_complete);
+  out.set_noted_within_nanos(absl::ToInt64Nanoseconds(info.noted_within));
   out.set_parent(TextOf(info.parent));
   out.set_class_name(ShownText(info.class_name));
   out.set_label(ShownText(info.label));
@@ -240,11 +230,21 @@ proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRe
   return reply;
 }
 
-proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request) {
+TopBy OrderOf(proto::TopOrder order) {
+  switch (order) {
+    case proto::BY_AGE:
+      return TopBy::kAge;
+    case proto::BY_WAITING_BYTES:
+      return TopBy::kBytes;
+    default:
+      return TopBy::kWaiting;
+  }
+}
+
+proto::ListActorsReply TopReply(const std::vector<ActorInfo>& actors) {
   proto::ListActorsReply reply;
   ReplyRoom room;
-  const size_t count = request.at_most() == 0 ? limits::kTopActorsUsual : request.at_most();
-  for (const ActorInfo& info : TopActors(system, count, OrderOf(request.by()))) {
+  for (const ActorInfo& info : actors) {
     ToDetails(info, *reply.add_actors());
     if (room.Takes(reply.actors(reply.actors_size() - 1))) continue;
     reply.mutable_actors()->RemoveLast();

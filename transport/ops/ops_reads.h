@@ -9,11 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/actor_info.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/inspection.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ops.pb.h"
 #include "understudy/transport/node.h"
@@ -54,7 +57,9 @@ proto::NodeDetails ReadNode(ActorSystem& system, const Node* node);
 proto::PeerDetails DetailsOf(const PeerStatus& peer);
 proto::ListPeersReply ReadPeers(const Node* node);
 proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request);
-proto::ListActorsReply ReadTopActors(ActorSystem& system, const proto::TopActorsRequest& request);
+TopBy OrderOf(proto::TopOrder order);
+// `actors`, as far as they fit into a reply.
+proto::ListActorsReply TopReply(const std::vector<ActorInfo>& actors);
 absl::StatusOr<proto::ActorDetails> ReadActor(ActorSystem& system, const proto::GetActorRequest& request);
 proto::ListNamesReply ReadNames(ActorSystem& system, const proto::ListNamesRequest& request);
 proto::ListHandlerTimesReply ReadHandlerTimes(ActorSystem& system, const proto::ListHandlerTimesRequest& request);

@@ -85,6 +85,10 @@ class Call {
       Finish(ToGrpc(*end));
     }
   }
+  // True if Look has work to go on with.
+  bool is_busy() const {
+    return is_following_ && !is_writing_ && !is_finishing_ && feed_.is_busy != nullptr && feed_.is_busy();
+  }
 
  private:
   explicit Call(Shared& shared) : shared_(shared) { shared_.calls.insert(this); }
@@ -272,7 +276,9 @@ void OpsServer::Loop::Run() {
     if (!PollsGrpc()) continue;
     void* tag = nullptr;
     bool ok = false;
-    const auto until = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(limits::kOpsLooksEvery);
+    const bool is_busy = std::any_of(calls_->calls.begin(), calls_->calls.end(), std::mem_fn(&Call::is_busy));
+    const absl::Duration wait = is_busy ? absl::ZeroDuration() : limits::kOpsLooksEvery;
+    const auto until = std::chrono::system_clock::now() + absl::ToChronoMilliseconds(wait);
     if (queue_->AsyncNext(&tag, &ok, until) == grpc::CompletionQueue::GOT_EVENT) {
       static_cast<Call::Tag*>(tag)->Done(ok);
     }

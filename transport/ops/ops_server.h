@@ -29,6 +29,9 @@ struct OpsFeed {
   std::function<absl::optional<std::string>()> next;  // the next entry; nullopt: none yet
   // Asked when there is no entry: with what the call ends then; nullopt: it goes on.
   std::function<absl::optional<absl::Status>()> ends;
+  // If it is set and returns true, `next` has work left that takes several calls, and is called again as soon as other
+  // callers have been served. Else it is called every limits::kOpsLooksEvery.
+  std::function<bool()> is_busy = nullptr;
 };
 
 // The methods by their path, such as "/understudy.proto.Ops/GetNode". Requests and answers are serialized messages.

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -45,6 +46,11 @@ absl::optional<uint32_t> CommonVersion(const proto::Hello& hello, const WireVers
   const uint32_t common = std::min(HighestOf(hello), ours.highest);
   if (common < ours.lowest || common < hello.version()) return absl::nullopt;
   return common;
+}
+
+std::string RefusalCause(proto::Refuse::Reason reason) {
+  const std::string& name = proto::Refuse::Reason_Name(reason);
+  return name.empty() ? "unknown" : absl::AsciiStrToLower(name);
 }
 
 absl::optional<Refusal> CheckHello(const proto::Hello& hello, absl::string_view node, const WireVersions& ours) {

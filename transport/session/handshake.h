@@ -65,6 +65,9 @@ struct Refusal {
   // Says what is wrong, and what would help.
   std::string detail;
 };
+// "name_taken", …: the reason in lower case; "unknown" for one that this node does not know.
+std::string RefusalCause(proto::Refuse::Reason reason);
+
 // Returns what is wrong with a Hello irrespective of any session, or nothing. `node` is
 // this node's name. Requires that DecodeHandshake has accepted the frame.
 absl::optional<Refusal> CheckHello(const proto::Hello& hello, absl::string_view node, const WireVersions& ours);

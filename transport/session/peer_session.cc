@@ -61,6 +61,32 @@ absl::string_view SessionEndName(SessionEnd end) {
   return "?";
 }
 
+absl::string_view SessionEndLabel(SessionEnd end) {
+  switch (end) {
+    case SessionEnd::kGraceOver:
+      return "grace_over";
+    case SessionEnd::kNoGrace:
+      return "no_grace";
+    case SessionEnd::kReserveSpent:
+      return "reserve_spent";
+    case SessionEnd::kBadFrame:
+      return "bad_frame";
+    case SessionEnd::kPeerEnded:
+      return "peer_ended";
+    case SessionEnd::kPeerLeft:
+      return "peer_left";
+    case SessionEnd::kLeft:
+      return "left";
+    case SessionEnd::kNewIncarnation:
+      return "new_incarnation";
+    case SessionEnd::kPeerBeganAnew:
+      return "peer_began_anew";
+    case SessionEnd::kProcessEnded:
+      return "process_ended";
+  }
+  return "unknown";
+}
+
 PeerSession::PeerSession(SessionConfig config)
     : config_(std::move(config)), random_(config_.seed), backoff_(config_.times.backoff_min) {
   UNDERSTUDY_CHECK(config_.node != config_.peer, "a node is not its own peer: ", config_.node);

@@ -116,6 +116,8 @@ enum class SessionEnd : uint8_t {
 
 // "grace period over", …
 absl::string_view SessionEndName(SessionEnd end);
+// "grace_over", …: the value of a label in metrics.
+absl::string_view SessionEndLabel(SessionEnd end);
 
 // ---- Actions that the owner must perform ----
 

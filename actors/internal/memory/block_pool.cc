@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -10,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/internal/memory/block_pool_bytes.h"
 
 namespace understudy::internal {
 namespace {
@@ -22,6 +24,9 @@ struct SharedLists {
   std::array<std::vector<BlockBatch>, kPooledUnits + 1> batches ABSL_GUARDED_BY(mu);
 };
 
+// The chunks that were allocated. relaxed: a count for people.
+std::atomic<size_t> chunks{0};
+
 SharedLists& Shared() {
   static SharedLists* const lists = new SharedLists;
   return *lists;
@@ -32,6 +37,7 @@ BlockBatch CarveBatch(size_t units) {
   const size_t bytes = units * kBlockUnit;
   FreshMemory& fresh = thread_blocks.fresh[units];
   if (fresh.bytes < bytes) {
+    chunks.fetch_add(1, std::memory_order_relaxed);
     fresh = {static_cast<unsigned char*>(::operator new(kChunkBytes, std::align_val_t(kBlockUnit))), kChunkBytes};
   }
   // From the end of the chunk on: a receiver walks its list from the newest message to the oldest, so upwards in memory
@@ -95,6 +101,16 @@ void GiveBatch(size_t units, BlockBatch batch) {
 void ReturnBlocksAtExit() {
   static thread_local Returner returner;
   (void)returner.is_made;
+}
+
+BlockPoolBytes ReadBlockPool() {
+  BlockPoolBytes read{.taken = chunks.load(std::memory_order_relaxed) * kChunkBytes};
+  SharedLists& shared = Shared();
+  absl::MutexLock lock(&shared.mu);
+  for (size_t units = 1; units <= kPooledUnits; ++units) {
+    for (const BlockBatch& batch : shared.batches[units]) read.free += batch.count * units * kBlockUnit;
+  }
+  return read;
 }
 
 void FillBlocks(size_t units) {

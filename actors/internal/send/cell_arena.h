@@ -39,6 +39,11 @@ class CellArena {
     Chunk* found = chunks_[chunk].load(std::memory_order_acquire);
     return found == nullptr ? nullptr : &found->cells[index % kChunkCells];
   }
+  // The memory of all cells of the system, in use or free.
+  size_t bytes() const {
+    absl::MutexLock lock(&mu_);
+    return chunk_count_ * sizeof(Chunk);
+  }
   // Cells of living actors, in order of index.
   std::vector<ActorCell*> Used() const;
 

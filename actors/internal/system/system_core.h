@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/crash_report.h"
@@ -19,6 +20,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/call_watch.h"
+#include "understudy/actors/internal/memory/look_guard.h"
 #include "understudy/actors/internal/memory/slow_path.h"
 #include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/blocked_senders.h"
@@ -118,6 +120,11 @@ class SystemCore {
   // The traces of actors' messages.
   MessageTraces& message_traces() { return message_traces_; }
 
+  // For looks at actors that are queued (QueuedLook in actor_crash.h): an actor's turn calls AwaitEnd for its cell.
+  LookGuard<>& look_guard() { return look_guard_; }
+  // Held by the thread that looks.
+  absl::Mutex& look_mu() { return look_mu_; }
+
   // The gRPC clients for which actors of this system ask.
   CallerTable& callers() { return callers_; }
 
@@ -206,6 +213,8 @@ class SystemCore {
   HandlerSketches handler_sketches_;
   CallerTable callers_;
   MessageTraces message_traces_;
+  absl::Mutex look_mu_;
+  LookGuard<> look_guard_;
 };
 
 // NoProcess: the error for an actor that has ended.

@@ -5,6 +5,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,18 @@ class BehaviorPtr {
   }
   ~BehaviorPtr() {
     if (table_ != nullptr) Drop();
+  }
+
+  // As `*this = std::move(other)`, but returns the table before, and another thread may call Published meanwhile.
+  [[nodiscard]] BehaviorPtr Publish(BehaviorPtr other) noexcept {
+    BehaviorTable* const before = table_;
+    // release: pairs with the acquire load in Published, so the thread sees the table's name.
+    std::atomic_ref(table_).store(std::exchange(other.table_, before), std::memory_order_release);
+    return other;
+  }
+  // Any thread that keeps the table from being destroyed (LookGuard).
+  const BehaviorTable* Published() const {
+    return std::atomic_ref(const_cast<BehaviorTable*&>(table_)).load(std::memory_order_acquire);
   }
 
   BehaviorTable* get() const { return table_; }

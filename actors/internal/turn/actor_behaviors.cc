@@ -68,7 +68,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     if (parts_.known_timers() != nullptr) parts_.known_timers()->Leave();
     parts_.behaviors().BeginEpoch();
   }
-  behavior_ = std::move(table);
+  (void)behavior_.Publish(std::move(table));
   UNDERSTUDY_DCHECK(static_cast<size_t>(std::bit_width(behavior_->mailboxes())) <= layout().size(), "behavior ",
                     behavior_->name(), " of ", self().ToString(), " names a mailbox of another actor: this one has ",
                     layout().size());

@@ -11,8 +11,8 @@
 // Threads: all functions are for the owner's turn. A call that comes from a handler enters the kernel with KernelCode
 // (scheduling/worker.h), and the kernel runs user code under UserCode. Exceptions: any thread may call Spawn; a sender
 // that has claimed the idle actor calls TakeHanded; another thread calls Fence, IsStarting, Describe and the const
-// functions while it holds this actor's thread in user code, and the const functions while it holds the idle actor
-// (ActorCell::WhileIdle).
+// functions while it holds this actor's thread in user code, the const functions while it holds the idle actor
+// (ActorCell::WhileIdle), and published_behavior and last_sorted while the look guard keeps them (InspectQueued).
 //
 // Invariants between the fields:
 //  1. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
@@ -35,6 +35,7 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -144,9 +145,21 @@ class ActorCore final : public CellOwner {
   // Returns the stamp for a message or event that has just been sorted: larger than all stamps before. A stamp is
   // roughly the time of arrival in nanoseconds: the time of the last NoteTime, plus one for each message sorted since,
   // which is less than the time that has passed. Not called before the constructor runs.
-  uint64_t NextStamp() { return ++last_stamp_; }
+  uint64_t NextStamp() {
+    const uint64_t next = last_stamp_ + 1;
+    SetLastStamp(next);
+    return next;
+  }
   // The messages sorted next arrived at `time`, or the turn that sorts them began then.
-  void NoteTime(MonotonicTime time) { last_stamp_ = std::max(last_stamp_, static_cast<uint64_t>(time.nanos())); }
+  void NoteTime(MonotonicTime time) { SetLastStamp(std::max(last_stamp_, static_cast<uint64_t>(time.nanos()))); }
+  // What an actor that has started shows to any thread, while the look guard of the system keeps it: the table of its
+  // behavior, or null; and when it last sorted messages, or began.
+  const BehaviorTable* published_behavior() const { return behavior_.Published(); }
+  MonotonicTime last_sorted() const {
+    // relaxed: the time publishes nothing.
+    const uint64_t stamp = std::atomic_ref(const_cast<uint64_t&>(last_stamp_)).load(std::memory_order_relaxed);
+    return MonotonicTime::FromNanos(static_cast<int64_t>(stamp));
+  }
   // Handles a message that has left its mailbox, with clause `clause` of `table`.
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
   // Runs `handler` for `event`. If it is null, the event ends the actor.
@@ -161,6 +174,10 @@ class ActorCore final : public CellOwner {
   ~ActorCore();
 
   void SetCurrent(Activation* activation) { in_hand_ = InHand(activation); }
+  // relaxed: another thread may load it (last_sorted), and its value publishes nothing.
+  void SetLastStamp(uint64_t stamp) { std::atomic_ref(last_stamp_).store(stamp, std::memory_order_relaxed); }
+  // Waits while another thread looks at what this actor has published.
+  void AwaitLook() { system().look_guard().AwaitEnd(&cell()); }
 
   // actor_core.cc: the turn.
   bool TakeTurn(CurrentTurn& turn, int budget);

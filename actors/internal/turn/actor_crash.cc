@@ -11,10 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_info.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/internal/scheduling/message_ring.h"
 #include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/send/actor_cell.h"
 #include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/internal/send/waiting_mark.h"
 #include "understudy/actors/internal/system/fixed_text.h"
@@ -278,6 +281,32 @@ void InspectAges(ActorCore& core, MonotonicTime now, ActorInfo& info) {
     }
     info.oldest_age = std::max(info.oldest_age, ages[place]);
     if (place < info.mailboxes.size()) info.mailboxes[place].oldest_age = ages[place];
+  }
+}
+
+void InspectQueued(SystemCore& system, ActorCell& cell, uint64_t life, MonotonicTime now, ActorInfo& info) {
+  const std::type_info* type = nullptr;
+  uint64_t named = ~uint64_t{0};
+  {
+    const absl::MutexLock lock(&system.look_mu());
+    system.look_guard().Begin(&cell);
+    // What the start has set is constant until the actor is stopping, but for the behavior and the time.
+    if (cell.HasStarted(life) && !cell.is_stopping()) {
+      const auto& core = *static_cast<const ActorCore*>(cell.owner());
+      const Actor& object = *core.object();
+      type = &typeid(object);
+      info.parent = core.parts().parent();
+      info.noted_within = std::max(absl::ZeroDuration(), now - core.last_sorted());
+      if (const BehaviorTable* const table = core.published_behavior(); table != nullptr) {
+        info.behavior = std::string(table->name());
+        named = table->mailboxes();
+      }
+    }
+    system.look_guard().End();
+  }
+  if (type != nullptr) info.class_name = DemangledName(type->name());
+  for (size_t i = 0; i < info.mailboxes.size(); ++i) {
+    if ((named >> i & 1U) == 0) info.mailboxes[i].closed_by = ClosedBy::kBehavior;
   }
 }
 

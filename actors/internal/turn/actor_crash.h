@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/turn/activation.h"
@@ -17,6 +18,7 @@ struct ActorInfo;
 
 namespace understudy::internal {
 
+class ActorCell;
 class ActorCore;
 class FixedText;
 class SystemCore;
@@ -49,6 +51,11 @@ void DescribeForSignal(const ActorCore& core, FixedText& who, FixedText& at);
 
 // Logs `line` as an error.
 void LogError(SystemCore& system, absl::string_view line, absl::string_view trace_id = {});
+
+// Fills in what can be read of an actor that is neither idle nor in user code: its class, parent and behavior, and
+// the mailboxes that the behavior does not name. Nothing if the actor with that life has not started or is ending. Any
+// thread that has not locked SystemCore::look_mu().
+void InspectQueued(SystemCore& system, ActorCell& cell, uint64_t life, MonotonicTime now, ActorInfo& info);
 
 }  // namespace understudy::internal
 

@@ -184,6 +184,8 @@ void ActorCore::End() {
   if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) TraceEnd(*this, reason);
   stage_.BeginEnd();
   cell().BeginStop();
+  AwaitLook();  // a look that begins from now on sees that the actor is stopping, and reads nothing that is destroyed
+                // below
   const bool has_crashed = parts_.exits_or_default().crash() != nullptr;
   if (has_crashed) LogCrash(*this, *reason.crash(), reason);
   if (!parts_.empty()) {
@@ -305,6 +307,7 @@ void ActorCore::Fence(ExitReason reason) {
 
 // Called when the handler of a fenced actor has returned. Destroys its frames, handlers and object, and frees the cell.
 void ActorCore::FinishFenced() {
+  AwaitLook();          // as in End; Fence has begun the stop
   SetCurrent(nullptr);  // Describe must not read an activation that is destroyed below
   SystemCore& core = system();
   core.executor().EndOwnThread(own_thread());

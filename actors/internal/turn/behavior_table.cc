@@ -12,6 +12,8 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/handler.h"
 #include "understudy/actors/limits.h"
 
@@ -48,6 +50,8 @@ BehaviorTable* BehaviorTable::Make(absl::string_view name, BehaviorDraft draft) 
 }
 
 void BehaviorTable::Delete(BehaviorTable* table) {
+  // Another thread may be reading the name, if the table was its actor's current one when it began (InspectQueued).
+  if (const CurrentTurn& turn = ThisTurn(); turn.system != nullptr) turn.system->look_guard().AwaitEnd(turn.cell);
   std::unique_ptr<BehaviorTable, Deleter> owned(table);
   if (DestructionQueue* const remains = DestructionQueue::Gathering(); remains != nullptr) {
     remains->Add(MakeEnvelope(EnvelopeKind::kBox, std::move(owned)));

@@ -366,13 +366,14 @@ TEST(InspectionTest, OfManyLinksTheFirstAreToldWithTheirNumber) {
   EXPECT_THAT(Inspect(system, info.links[0]).links, ElementsAre(street.pid()));
 }
 
-TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActorIsToldByItsCounters) {
+TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActorAsItsLastTurnLeftIt) {
   KeptLog log;
   absl::Notification begun;
   absl::Notification go_on;
   ActorSystem system({.threads = {.threads = 1, .surplus_threads_max = 0, .log = &log}, .log = &log});
   const Ref<Blocker> blocker = system.Spawn<Blocker>(&begun, &go_on);
   const Ref<Shop> shop = system.Spawn<Shop>();
+  const MonotonicTime before_start = system.clock().Now();
   ASSERT_TRUE(system.AwaitStart(shop.pid(), kWithin).ok());
   blocker[&Blocker::block].Tell(1);
   begun.WaitForNotification();
@@ -388,6 +389,15 @@ TEST(InspectionTest, AHandlerThatDoesNotReturnIsToldWithItsTimeAndTheQueuedActor
   EXPECT_EQ(info.state, ActorState::kQueued);
   EXPECT_FALSE(info.is_complete);
   EXPECT_EQ(info.waiting, 3);
+  EXPECT_THAT(info.class_name, HasSubstr("Shop"));
+  EXPECT_EQ(info.behavior, "shut");
+  EXPECT_GT(info.noted_within, absl::ZeroDuration());
+  EXPECT_LE(info.noted_within, system.clock().Now() - before_start + absl::Seconds(1)) << "it has started since";
+  ASSERT_THAT(info.mailboxes, SizeIs(5));
+  EXPECT_EQ(info.mailboxes[0].closed_by, ClosedBy::kBehavior);  // item
+  EXPECT_EQ(info.mailboxes[1].closed_by, ClosedBy::kNothing);   // open
+  EXPECT_EQ(info.mailboxes[2].closed_by, ClosedBy::kUnknown);   // rare: its guard does not hold
+  EXPECT_THAT(ListActors(system, {.text = "Shop"}).actors, ElementsAre(Field(&ActorInfo::pid, shop.pid())));
 
   const MonotonicTime since = system.clock().Now();
   while (Inspect(system, blocker.pid()).state != ActorState::kStuck && system.clock().Now() - since < kWithin) {

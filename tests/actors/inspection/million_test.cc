@@ -96,6 +96,8 @@ TEST_F(Million, LooksAreShortAndCostTheActorsLittle) {
   EXPECT_LT(Time("a page of 1,000", [&] { ASSERT_EQ(ListActors(system_, {.at_most = 1000}).actors.size(), 1000U); }),
             absl::Milliseconds(500));
   EXPECT_LT(Time("top 20 of all", [&] { ASSERT_EQ(TopActors(system_, 20).size(), 20U); }), absl::Seconds(5));
+  EXPECT_LT(Time("top 20 by age", [&] { ASSERT_EQ(TopActors(system_, 20, TopBy::kAge).size(), 20U); }),
+            absl::Seconds(5));
 
   const Ref<Counter> counter = system_.Spawn<Counter>();
   const auto count = [&] { ASSERT_TRUE(system_.Ask(counter[&Counter::run], kCounts, kWithin).ok()); };

@@ -5,6 +5,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -27,6 +28,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/inspection.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
@@ -216,6 +218,11 @@ TEST(ClientTest, ATraceShowsEachMessageUntilItsBound) {
                                  HasSubstr("#3  file")));
 }
 
+MATCHER_P2(InOrder, first, second, "") {
+  const size_t at = arg.find(first);
+  return at != std::string::npos && arg.find(second, at) != std::string::npos;
+}
+
 TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
   KeptLog log;
   ActorSystem desk({.name = "desk", .log = &log});
@@ -234,6 +241,17 @@ TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
   EXPECT_THAT(ps.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
   const Outcome tree = RunWords({"cluster", "tree", first, second});
   EXPECT_THAT(tree.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
+  // The busiest actors of all, in either order: that of the desk has waited longer, that of the shop has more to do.
+  const auto tell = [](ActorSystem& system, int messages) {
+    const Ref<Clerk> clerk(*system.WhereIs("clerk"));
+    system.Suspend(clerk.pid(), absl::Hours(1));
+    for (int i = 0; i < messages; ++i) clerk[&Clerk::file].Tell(i);
+  };
+  tell(desk, 1);
+  while (OldestMessageAge(desk) < absl::Milliseconds(500)) std::this_thread::yield();
+  tell(shop, 2);
+  EXPECT_THAT(RunWords({"cluster", "top", first, second}).out, InOrder("<shop.", "<desk."));
+  EXPECT_THAT(RunWords({"cluster", "top", "--by=age", first, second}).out, InOrder("<desk.", "<shop."));
   const Outcome half = RunWords({"cluster", "tree", first, second + "x"});
   EXPECT_EQ(half.status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(half.out, HasSubstr("<desk."));

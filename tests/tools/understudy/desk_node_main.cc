@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/supervision/builders.h"
@@ -58,8 +59,11 @@ int Main(const std::string& socket) {
     std::cerr << ops.status() << "\n";
     return 2;
   }
-  return (*node)->RunTree(
-      OneForOne().Child("clerk", Of<Clerk>().RegisteredAs("clerk")).Child("frail", Of<Frail>().Temporary()));
+  return (*node)->RunTree(OneForOne()
+                              .Intensity(100, absl::Seconds(1))
+                              .Child("clerk", Of<Clerk>().RegisteredAs("clerk"))
+                              // Crashes, is restarted at once, crashes, and waits until an operator restarts it.
+                              .Child("frail", Of<Frail>().Backoff({.min = absl::Hours(1), .max = absl::Hours(1)})));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 namespace understudy::tool {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -90,6 +91,24 @@ TEST(TablesTest, ASuspendedActorIsShownWithItsTime) {
   EXPECT_EQ(FormatActor(actor),
             "<desk.10.2>: idle, suspended for 20.5s more\ntimers: 2, the next in 1.5s\nno mailboxes\n");
   EXPECT_THAT(FormatActors({actor}), HasSubstr("suspended for 20.5s more"));
+}
+
+TEST(TablesTest, AQueuedActorIsShownWithTheAgeOfWhatIsKnownOfIt) {
+  proto::ActorDetails actor;
+  actor.set_pid("<desk.10.2>");
+  actor.set_state(proto::QUEUED);
+  EXPECT_EQ(FormatActor(actor),
+            "<desk.10.2>: queued\n"
+            "incomplete: the actor waits for a worker, so only its counters could be read\nno mailboxes\n");
+  actor.set_class_name("shop::Clerk");
+  actor.set_behavior("closed");
+  actor.set_noted_within_nanos(absl::ToInt64Nanoseconds(absl::Milliseconds(3'250)));
+  EXPECT_EQ(FormatActor(actor),
+            "<desk.10.2>: queued\nclass: shop::Clerk\nbehavior: closed\n"
+            "incomplete: the actor waits for a worker; its behavior and mailboxes are as its last turn left them, at "
+            "most 3.2s ago\nno mailboxes\n");
+  EXPECT_THAT(FormatActors({actor}),
+              AllOf(HasSubstr("closed"), HasSubstr("shop::Clerk"), HasSubstr("as noted at most 3.2s ago")));
 }
 
 TEST(TablesTest, AnEntryOfAStreamIsALineAndSaysHowManyAreLost) {
@@ -412,7 +431,7 @@ TEST(ArgumentsTest, TraceTakesItsBoundsAndClusterSeveralNodes) {
   EXPECT_EQ(error({"ps", "--json=yes"}), "unknown option --json=yes; see understudy ps --help");
   EXPECT_EQ(error({"ps", "--cert="}), "a file is missing: expected the path of a PEM file; see understudy ps --help");
   EXPECT_EQ(error({"cluster", "tree"}),
-            "'cluster' takes tree|top|ps|peers ADDRESS..., got 'tree'; see understudy cluster --help");
+            "'cluster' takes tree|top|ps|waits|peers ADDRESS..., got 'tree'; see understudy cluster --help");
 }
 
 TEST(ArgumentsTest, EachCommandHasItsHelp) {

@@ -5,7 +5,8 @@ set -u
 folder=$(mktemp -d /tmp/understudy-test.XXXXXX)  # short: the path of a socket has a bound
 tests/tools/understudy/desk_node "$folder/ops" 2>"$folder/log" &
 node=$!
-trap 'kill "$node" 2>/dev/null; rm -rf "$folder"' EXIT
+follower=
+trap 'kill "$node" $follower 2>/dev/null; rm -rf "$folder"' EXIT
 export UNDERSTUDY_OPS=$folder/ops
 
 fail() {
@@ -75,6 +76,24 @@ prints 'Frail)) in the handler of an event: Failed(INTERNAL: frail); a child of 
 prints '    20.*  break  int  4 bytes from <desk'
 run 0 crashes --json
 prints '"mailbox":"break"'
+
+# A follower of crashes: the two that are kept, then new ones as they happen, until the node ends (below).
+tools/understudy/understudy crashes --follow >"$folder/follower" 2>"$folder/follower.err" </dev/null &
+follower=$!
+follower_has() {  # follower_has N: waits for the Nth crash
+  for _ in $(seq 3000); do
+    [ "$(grep -c 'Frail)) in the handler of an event: Failed(INTERNAL: frail)' "$folder/follower")" -ge "$1" ] && return
+    kill -0 "$follower" 2>/dev/null || fail "crashes --follow has ended: $(cat "$folder/follower.err")"
+    sleep 0.01
+  done
+  fail "crashes --follow has not told crash $1: $(cat "$folder/follower")"
+}
+follower_has 2
+run 0 actor clerk
+run 0 restart "$(sed -n 's/^parent: //p' "$folder/out")" frail --yes
+follower_has 4
+[ "$(grep -c '^    20.*  break  int  4 bytes from <desk' "$folder/follower")" = 4 ] ||
+  fail "the follower lacks the messages of a crash: $(cat "$folder/follower")"
 run 0 --help
 prints 'Exit status'
 run 0 help kill
@@ -202,7 +221,15 @@ complains '1 of 2 nodes did not answer'
 run 0 cluster tree "$folder/ops" --dot
 prints 'label="clerk\\n<desk'
 run 1 cluster ps "$folder/ops" --dot
-complains "'cluster ps' takes no --dot: expected tree or peers"
+complains "'cluster ps' takes no --dot: expected tree, waits or peers"
+run 0 cluster waits "$folder/ops"
+prints 'WAITS FOR'
+run 0 cluster waits "$folder/ops" --dot
+prints 'digraph waits {'
+run 0 cluster top "$folder/ops" --by=age
+prints 'clerk'
+run 1 cluster top "$folder/ops" --by=handler-time
+complains "'cluster top' takes no --by=handler-time: expected top with waiting, age or waiting-bytes"
 run 1 cluster frob "$folder/ops"
 complains "cluster does not show 'frob'"
 
@@ -210,6 +237,8 @@ run 0 kill clerk --yes
 prints 'told <desk'
 run 0 drain --yes
 wait "$node" || fail "the node exited with $?"
+wait "$follower" && fail "crashes --follow exited with 0 although the node ended"
+grep -q 'the node has ended the connection' "$folder/follower.err" || fail "it said $(cat "$folder/follower.err")"
 run 1 node
 complains "cannot reach the node's socket"
 grep -q 'asks to kill clerk' "$folder/log" || fail "the log has no line of the action"

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 MonotonicTime At(int64_t seconds) { return MonotonicTime() + absl::Seconds(seconds); }
 
@@ -55,20 +56,21 @@ TEST_F(PendingHandshakesTest, StreamsWhoseIdentityIsNotProvedHaveABoundedShare) 
   handshakes_.Remove(last_);
   EXPECT_TRUE(handshakes_.HasRoom(proved_));
   EXPECT_FALSE(handshakes_.HasRoom(unproved_));
-  handshakes_.Drop(1);
+  handshakes_.Drop(1, PendingHandshakes::kNotAHello);
   EXPECT_TRUE(handshakes_.HasRoom(unproved_));
 }
 
 TEST_F(PendingHandshakesTest, AStreamWhoseHelloIsRefusedStaysUntilItsDeadlineAndCountsOnce) {
   const uint64_t stream = Accept(unproved_, At(10));
   EXPECT_TRUE(handshakes_.AwaitsHello(stream));
-  handshakes_.Refuse(stream);
+  handshakes_.Refuse(stream, "full");
   EXPECT_FALSE(handshakes_.AwaitsHello(stream));
   EXPECT_TRUE(handshakes_.Contains(stream));
   EXPECT_THAT(DropLate(At(9)), IsEmpty());
   EXPECT_THAT(DropLate(At(10)), ElementsAre(stream));
   EXPECT_FALSE(handshakes_.Contains(stream));
   EXPECT_EQ(handshakes_.refused(), 1);
+  EXPECT_THAT(handshakes_.refused_by_cause(), ElementsAre(Pair("full", 1)));
 }
 
 TEST_F(PendingHandshakesTest, StreamsThatAreLateAreReturnedInTheirOrderAndCount) {
@@ -79,6 +81,7 @@ TEST_F(PendingHandshakesTest, StreamsThatAreLateAreReturnedInTheirOrderAndCount)
   EXPECT_EQ(handshakes_.NextDeadline(), At(11));
   EXPECT_THAT(DropLate(At(12)), ElementsAre(1, 2));
   EXPECT_EQ(handshakes_.refused(), 2);
+  EXPECT_THAT(handshakes_.refused_by_cause(), ElementsAre(Pair(PendingHandshakes::kNoHello, 2)));
   EXPECT_EQ(handshakes_.NextDeadline(), At(13));
 }
 

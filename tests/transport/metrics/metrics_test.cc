@@ -220,6 +220,35 @@ TEST_F(MetricsTest, APageOfASystemWithTracesSaysWhichSpansWereLost) {
   EXPECT_THAT(Get("/metrics").body, Not(HasSubstr("understudy_spans"))) << "this system has no traces";
 }
 
+// Has a mailbox that is bounded in bytes and that no behavior opens.
+class Archive final : public Actor {
+ public:
+  Mailbox<"text", std::string> text{this, {.capacity_bytes = 1000}};
+  Mailbox<"open", int> open{this};
+  StartResult Start() override { return closed_; }
+
+ private:
+  Behavior closed_{"closed", On(open, [](int) {})};
+};
+
+TEST_F(MetricsTest, APageHasTheMemoryOfTheKernel) {
+  StartMetrics();
+  const Ref<Archive> archive = system_.Spawn<Archive>();
+  ASSERT_TRUE(system_.AwaitStart(archive.pid(), kWithin).ok());
+  const Series before = ScrapeUntil([](const Series&) { return true; });
+  EXPECT_EQ(before.at("understudy_messages_waiting_bytes"), 0);
+  EXPECT_GE(before.at("understudy_cell_memory_bytes"), 192);
+  EXPECT_LE(before.at("understudy_message_memory_free_bytes"), before.at("understudy_message_memory_bytes"));
+  for (int i = 0; i < 1000; ++i) (void)system_.Spawn<Archive>();
+  archive[&Archive::text].Tell(std::string(300, 'x'));
+  archive[&Archive::text].Tell(std::string(400, 'x'));
+  const Series after =
+      ScrapeUntil([](const Series& page) { return page.at("understudy_messages_waiting_bytes") >= 700; });
+  EXPECT_GE(after.at("understudy_messages_waiting_bytes"), 700);
+  EXPECT_LE(after.at("understudy_messages_waiting_bytes"), 1000);
+  EXPECT_GE(after.at("understudy_cell_memory_bytes"), 1000 * 192);
+}
+
 TEST_F(MetricsTest, NoLabelHasAPid) {
   StartMetrics();
   const Ref<Clerk> clerk = system_.Spawn<Clerk>();
@@ -245,6 +274,10 @@ TEST_F(MetricsTest, APageHasThePeersOfTheNode) {
   EXPECT_EQ(page["understudy_peer_up{peer=\"other\"}"], 1);
   EXPECT_TRUE(page.contains("understudy_peer_envelopes_total{peer=\"other\",outcome=\"acknowledged\"}"));
   EXPECT_TRUE(page.contains("understudy_node_refusals_total{cause=\"no_grant\"}"));
+  EXPECT_EQ(page["understudy_sessions_begun_total"], 1);
+  EXPECT_EQ(page.at("understudy_sessions_ended_total{cause=\"grace_over\"}"), 0);
+  EXPECT_EQ(page.at("understudy_handshakes_refused_total{by=\"this_node\",cause=\"no_hello\"}"), 0);
+  EXPECT_EQ(page.at("understudy_handshakes_refused_total{by=\"peer\",cause=\"name_taken\"}"), 0);
   metrics_ = nullptr;
 }
 

@@ -130,6 +130,37 @@ TEST_F(OpsCrashesTest, AReaderThatComesLateIsToldHowManyAreNotKept) {
   EXPECT_EQ(kept.back().number(), kCrashes);
 }
 
+TEST_F(OpsCrashesTest, AFollowerThatReadsTooSlowlyIsToldHowManyItLostAndDelaysNobody) {
+  StartOps();
+  grpc::ClientContext context;
+  const auto entries = stub_->FollowCrashReports(&context, proto::FollowRequest());
+  (void)Crash();
+  proto::CrashEntry entry;
+  ASSERT_TRUE(entries->Read(&entry));
+  // This thread tells the crashes and reads none meanwhile, so it would never finish if telling waited for the reader.
+  constexpr uint64_t kCrashes = 20'000;
+  CrashReport crash{.pid = {}, .label = std::string(1000, 'x'), .doing = "Start"};
+  for (int i = 0; i < 16; ++i) crash.messages.push_back({.mailbox = std::string(200, 'm'), .type = "int"});
+  for (uint64_t i = 0; i < kCrashes; ++i) system_.TellCrash(crash, ExitReason::Killed());
+  const std::vector<proto::CrashEntry> kept = Kept();  // another reader meanwhile
+  ASSERT_FALSE(kept.empty());
+  EXPECT_EQ(kept.back().number(), 1 + kCrashes);
+  uint64_t lost = 0;
+  uint64_t got = 1;
+  uint64_t bytes = 0;
+  while (entry.number() < 1 + kCrashes && entries->Read(&entry)) {
+    lost += entry.lost();
+    bytes += entry.ByteSizeLong();
+    ++got;
+  }
+  EXPECT_EQ(entry.number(), 1 + kCrashes);
+  EXPECT_EQ(got + lost, 1 + kCrashes);
+  EXPECT_GT(lost, 0U);
+  // What is kept, and what the connection holds: all crashes have 80 MB.
+  EXPECT_LT(bytes, uint64_t{20} << 20);
+  context.TryCancel();
+}
+
 TEST_F(OpsCrashesTest, AMessagesContentsAreNotToldAndAReportHasSixteenMessages) {
   StartOps();
   CrashReport crash{.pid = {}, .label = "clerk", .doing = "Start"};

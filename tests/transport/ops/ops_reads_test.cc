@@ -29,6 +29,7 @@
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/ops/kept_entries.h"
 #include "understudy/transport/ops/ops_limits.h"
+#include "understudy/transport/ops/top_scans.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {
@@ -40,6 +41,13 @@ using internal::TextOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+proto::ListActorsReply Top(ActorSystem& system, const proto::TopActorsRequest& request) {
+  internal::TopScans scans(system);
+  absl::optional<proto::ListActorsReply> reply;
+  while (!reply.has_value()) reply = scans.Look(request);
+  return *reply;
+}
 
 TEST(FindActorTest, AnActorIsFoundByItsPidAndByItsNames) {
   TestSystem system;
@@ -157,13 +165,13 @@ TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
   EXPECT_GT(pages, 1);
   proto::TopActorsRequest top;
   top.set_at_most(UINT32_MAX);
-  EXPECT_THAT(internal::ReadTopActors(system, top).actors(), SizeIs(0)) << "none has mail";
+  EXPECT_THAT(Top(system, top).actors(), SizeIs(0)) << "none has mail";
   for (const Ref<Clerk>& clerk : clerks) {
     system.Suspend(clerk.pid(), absl::Minutes(1));
     clerk[&Clerk::file].Tell(1);
   }
   system.RunUntilIdle();
-  const proto::ListActorsReply reply = internal::ReadTopActors(system, top);
+  const proto::ListActorsReply reply = Top(system, top);
   EXPECT_GT(reply.actors_size(), 100);
   EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax);
 }
@@ -377,46 +385,6 @@ TEST(ReadHandlerTimesTest, TheTimesOfHandlersAreToldByClassAndMailbox) {
   EXPECT_EQ(reply.handlers(0).mailbox(), "file");
   EXPECT_GT(reply.handlers(0).samples(), 0);
   EXPECT_EQ(reply.handlers(0).sum_nanos(), 0) << "virtual time stands still in a handler";
-}
-
-// Takes nothing out of `shut`.
-class Shut final : public Actor {
- public:
-  Mailbox<"shut", int> shut{this};
-  Mailbox<"open", int> open{this};
-  StartResult Start() override { return working_; }
-
- private:
-  Behavior working_{"working", On(open, [](int) {})};
-};
-
-TEST(ReadTopActorsTest, TheAgeOfTheOldestMessageIsToldAndOrdersActors) {
-  SeededExecutor executor(1);
-  ActorSystem system({.name = "desk",
-                      .executor = &executor,
-                      .seed = 1,
-                      .log = &LogSink::Null(),
-                      .closed_mail_limit = absl::InfiniteDuration()});
-  const Ref<Shut> older = system.Spawn<Shut>();
-  const Ref<Shut> fuller = system.Spawn<Shut>();
-  executor.RunUntilIdle();
-  older[&Shut::shut].Tell(1);
-  executor.Advance(absl::Seconds(60));
-  for (int i = 0; i < 3; ++i) fuller[&Shut::shut].Tell(i);
-  executor.Advance(absl::Seconds(3));
-  proto::TopActorsRequest request;
-  EXPECT_EQ(internal::ReadTopActors(system, request).actors(0).pid(), internal::TextOf(fuller.pid()));
-  request.set_by(proto::BY_AGE);
-  const proto::ListActorsReply top = internal::ReadTopActors(system, request);
-  ASSERT_THAT(top.actors(), SizeIs(2));
-  EXPECT_EQ(top.actors(0).pid(), internal::TextOf(older.pid()));
-  EXPECT_NEAR(static_cast<double>(top.actors(0).oldest_age_nanos()), 63e9, 1e8);
-  proto::GetActorRequest actor;
-  actor.set_actor(top.actors(0).pid());
-  const absl::StatusOr<proto::ActorDetails> details = internal::ReadActor(system, actor);
-  ASSERT_TRUE(details.ok()) << details.status();
-  EXPECT_EQ(details->mailboxes(0).oldest_age_nanos(), details->oldest_age_nanos());
-  EXPECT_EQ(details->mailboxes(1).oldest_age_nanos(), 0);
 }
 
 class Giver final : public Actor {

@@ -115,7 +115,11 @@ export class Panel {
     fact('timers', number(actor.timers) ? `${number(actor.timers)}, the next in ${durationText(actor.next_timer_nanos)}` : '');
     fact('waiting', counted(number(actor.waiting), 'message'));
     if (actor.parent) fact('parent', this.#other(actor.parent));
-    if (!actor.is_complete) fact('note', 'it waits for a worker, so only its counters can be read now');
+    if (!actor.is_complete) {
+      fact('note', number(actor.noted_within_nanos)
+        ? `it waits for a worker; this is as its last turn left it, at most ${durationText(actor.noted_within_nanos)} ago`
+        : 'it waits for a worker, so only its counters can be read now');
+    }
   }
 
   #other(pid) {
