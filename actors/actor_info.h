@@ -79,9 +79,10 @@ struct ActorInfo {
   std::string behavior;  // the current one's name; empty: it has none
   // The handlers that have begun and await something, the oldest first.
   std::vector<std::string> awaiting;
-  // The actors whose answers it waits for, one for each call that has none, in no order: at most limits::kTiesToldMax.
+  // The callees of the actor's calls that have no answer yet, one for each call, in no order: at most
+  // limits::kTiesToldMax.
   std::vector<Pid> asks;
-  // The number of timers that the actor has running: named ones, and those of its behavior (At, After, Every, Idle).
+  // The number of the actor's running timers: its named timers, and those of its behavior (At, After, Every, Idle).
   // The first of them is due in `next_timer_in`, which is zero if the timer is late, and infinite if there is none.
   int64_t timers = 0;
   absl::Duration next_timer_in = absl::InfiniteDuration();

@@ -63,8 +63,8 @@ class Executor {
   // The workers, in a fixed order; none for an executor that does not tell. Stops no worker, and does not wait for any.
   virtual std::vector<WorkerInfo> Workers() { return {}; }
 
-  // The actors with a thread of their own that are in user code now: for each its turn, what the turn does, and for how
-  // long.
+  // The threads that belong to a single actor (SpawnThread::kOwn) and are in user code now: for each thread the turn
+  // that it runs, what the turn does, and for how long.
   virtual std::vector<WorkerInfo> OwnThreads() { return {}; }
 
   virtual Clock& clock() = 0;

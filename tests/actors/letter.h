@@ -6,7 +6,7 @@
 
 namespace understudy {
 
-// What a generated protobuf class looks like to this library.
+// Letter: a class that looks to this library like one that protobuf generated.
 class Letter {
  public:
   struct Descriptor {

@@ -5,8 +5,8 @@
 //   TEST(MonTest, …WithEverySeed) { WithEverySeed(Race); }
 //   TEST(MonTest, …OnThreads) { OnThreads(Race); }
 //
-// A scenario spawns actors, waits for what must come (Tally), and ends with ExpectAllEnded, after which no actor refers
-// to the scenario's variables any more. It draws what is to vary from `random`.
+// A scenario spawns actors, waits for the events that it expects (Tally), and ends with ExpectAllEnded, after which no
+// actor refers to the scenario's variables any more. It takes from `random` each value that differs between rounds.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 
@@ -58,7 +58,7 @@ inline void LetSomeRun(ActorSystem& system, Random& random, uint64_t turns_max) 
   (void)system.executor().BlockUntil([&] { return turns-- == 0; }, system.clock().Now());
 }
 
-// Waits until at most `count` actors live. What the others told others when they ended has been sent then.
+// Waits until at most `count` actors live. By then, the actors that ended have sent their exits and Downs.
 inline void AwaitLive(ActorSystem& system, int64_t count) {
   const bool ended = system.executor().BlockUntil([&] { return system.live_actors() <= count; },
                                                   system.clock().Now() + absl::Minutes(1));

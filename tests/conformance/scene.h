@@ -1,4 +1,5 @@
-// ConformanceTest: a fixture with a system and scripts (tests/actors/script.h), which write down what they are told.
+// ConformanceTest: a fixture with a system and scripts (tests/actors/script.h), actors that write down each event that
+// they get.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 

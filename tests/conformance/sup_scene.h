@@ -9,9 +9,9 @@
 //     });
 //   }
 //
-// What supervisors say that they do (SupervisionEvent) is written down, a line each: "start a", "exit a Killed". The
-// lines of one supervisor are in order. Awaiting is how a scenario lets the tree run, and time pass: it must not
-// assume that anything has happened otherwise.
+// Each SupervisionEvent is written down as a line: "start a", "exit a Killed". The lines of one supervisor are in
+// order. A scenario lets the tree run, and time pass, by awaiting something. It must not assume that anything has
+// happened that it has not awaited.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SUP_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SUP_SCENE_H_
 
@@ -48,7 +48,7 @@
 
 namespace understudy {
 
-// What a tree has done. Any thread.
+// Chronicle: the lines that say what a tree has done. Any thread.
 class Chronicle {
  public:
   explicit Chronicle(Executor& executor) : executor_(executor) {}
@@ -82,7 +82,7 @@ class Chronicle {
     absl::MutexLock lock(&mu_);
     return lines_;
   }
-  // Those since the last call.
+  // Returns the lines that were added since the last call.
   std::string Take() {
     absl::MutexLock lock(&mu_);
     const size_t from = std::exchange(taken_, lines_.size());
@@ -93,7 +93,7 @@ class Chronicle {
     const auto found = counts_.find(line);
     return found == counts_.end() ? 0 : found->second;
   }
-  // Of each start of the child, in order.
+  // Returns the pids of the child `id`, one for each start, in order.
   std::vector<Pid> PidsOf(const std::string& id) {
     absl::MutexLock lock(&mu_);
     return pids_[id];
@@ -113,7 +113,8 @@ class Chronicle {
   std::map<std::string, std::vector<Pid>> pids_ ABSL_GUARDED_BY(mu_);
 };
 
-// What a player does in its starts, by their number from 1 on, and when it is stopped. Set before the tree starts.
+// Part: how a child of the tree behaves in each start (the first is attempt 1) and when it is stopped. Set it before
+// the tree starts.
 struct Part {
   enum class Start { kRuns, kDeclines, kFails, kThrows, kNeverEnds };
   std::function<Start(int attempt)> start = [](int) { return Start::kRuns; };
@@ -167,7 +168,8 @@ class Player final : public Actor {
   Behavior playing_{"playing", On(end, &Player::End), On(crash, &Player::Crash)};
 };
 
-// The parent of what a scenario launches. Tells how that fares: "launched", "declined" or "failed", then "over".
+// The parent of the tree that a scenario launches. Writes the tree's spawn outcome as "launched", "declined" or
+// "failed", and its end as "over".
 class Patron final : public Actor {
  public:
   // Any thread.
@@ -180,7 +182,7 @@ class Patron final : public Actor {
   Patron(std::function<std::unique_ptr<Actor>()> make, std::shared_ptr<Account> account)
       : make_(std::move(make)), account_(std::move(account)) {}
 
-  // A parent's exit, for what was launched.
+  // Sends the tree an exit, which comes to it from its parent.
   Mailbox<"exit", ExitReason> exit{this};
   Mailbox<"who", Call<int, Pid>> who{this};
 
@@ -218,7 +220,7 @@ class SupScene {
  public:
   explicit SupScene(ActorSystem& system)
       : system_(system), account_(std::make_shared<Patron::Account>(system.executor())) {}
-  // Ends what was launched; nobody may be left.
+  // Ends the tree if it is still there, and waits until no actor is left.
   ~SupScene() {
     if (account_->chronicle.Count("over") == 0) Shutdown();
     AwaitUntil([&] { return system_.live_actors() == 0; }, "actors are left");
@@ -262,7 +264,7 @@ class SupScene {
     if (lines.Count("launched") == 0) return Pid();
     return Answer(system_.Ask(patron_[&Patron::who], 0, absl::Minutes(1)));
   }
-  // Its parent's exit.
+  // Sends the root of the tree its parent's exit.
   void ExitRoot(const ExitReason& reason = ExitReason::Shutdown()) { patron_[&Patron::exit].Tell(reason); }
   ExitReason AwaitEnd() {
     Await("over");
@@ -284,7 +286,7 @@ class SupScene {
     Await(absl::StrCat("start ", id), before + 1);
   }
 
-  // Writes a line, from wherever.
+  // Adds a line to the chronicle. Any thread.
   void Note(std::string line) { account_->chronicle.Add(std::move(line)); }
   // Waits until the line was written `times` times.
   void Await(const std::string& line, int times = 1) {
@@ -292,9 +294,9 @@ class SupScene {
   }
   int Count(const std::string& line) { return account_->chronicle.Count(line); }
   int Starts(const std::string& id) { return static_cast<int>(account_->chronicle.PidsOf(id).size()); }
-  // What was written since the last call: "start a, start b".
+  // Returns the lines that were written since the last call, such as "start a, start b".
   std::string Lines() { return account_->chronicle.Take(); }
-  // Of the last start; null before any.
+  // Returns the child's pid since its last start, or null if it has not started yet.
   Pid PidOf(const std::string& id) {
     const std::vector<Pid> pids = account_->chronicle.PidsOf(id);
     return pids.empty() ? Pid() : pids.back();
@@ -313,7 +315,7 @@ class SupScene {
   ChildCounts Counts(SupervisorRef tree) {
     return Answer(system_.Ask(tree.count_children(), CountChildren(), patience_));
   }
-  // What the requests are answered: "OK", or the status.
+  // Each of these asks the supervisor and returns its answer as text: "OK" or the status.
   std::string Add(SupervisorRef tree, const ChildSpec& spec) {
     return Text(system_.Ask(tree.start_child(), StartChild{spec}, patience_).status());
   }
@@ -337,7 +339,7 @@ class SupScene {
   }
 
  private:
-  // What has not come in this time does not come, and the scenario is lost: nothing in it is waited for any more.
+  // How long a scenario waits for one thing. If that time passes, the scenario has failed and waits for nothing more.
   absl::Duration patience_ = absl::Minutes(1);
 
   template <class T>

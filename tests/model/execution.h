@@ -20,7 +20,7 @@
 
 namespace understudy::model {
 
-// What a thread does next.
+// Operation: the next step of a modelled thread.
 struct Operation {
   enum class Kind : uint8_t { kNone, kLoad, kStore, kReadModifyWrite, kFence, kLight, kHeavy, kWait, kWake };
   Kind kind = Kind::kNone;

@@ -12,9 +12,8 @@
 
 namespace understudy::model {
 
-// `schedules_min` is a good part of what it is today: an exploration that
-// shrinks, because an operation is no schedule point any more or a script ends
-// early, would else go on passing.
+// Choose `schedules_min` not far below the present number of schedules. Otherwise an exploration that shrinks, because
+// an operation is no longer a schedule point or because a script ends early, would go on passing.
 inline void ExpectHolds(const Outcome& outcome, int64_t schedules_min) {
   EXPECT_TRUE(outcome.failure.empty()) << outcome.failure;
   EXPECT_TRUE(outcome.is_exhausted) << "there are more than " << outcome.schedules << " schedules";

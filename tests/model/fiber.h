@@ -20,7 +20,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // What to run next. The one before has ended.
+  // Sets the function to run next. Requires that the previous one has ended.
   void Set(std::function<void()> body) {
     body_ = std::move(body);
     is_done_ = false;

@@ -1,4 +1,5 @@
-// View: what a modelled thread knows of the stores so far.
+// View: the steps of all threads that happened before a modelled thread's current step, and which stores the thread may
+// still read.
 #ifndef UNDERSTUDY_TESTS_MODEL_VIEW_H_
 #define UNDERSTUDY_TESTS_MODEL_VIEW_H_
 

@@ -1,15 +1,15 @@
 // ClusterHistory: what the actors of a simulated cluster did and were told, and whether that agrees with semantics 3, 7
 // and 8:
 //
-//   1. A send has an outcome, also one that waits for room. A message whose send returned OK is handled
+//   1. Each send has an outcome, even if it waits for room. A message whose send returned OK is handled
 //      once, by its receiver, in its sender's order; or its loss was told: by a dead letter, a counted
 //      drop, or the end of the session that had accepted it. A message whose send was refused is not handled.
 //   2. Each ask is answered once, and each monitor fires once, unless it was ended or its target lives.
 //   3. No actor ends except by what the test did to it, and none loses its name except to another actor
 //      of the cluster, which keeps it.
 //
-// Actors write down what they do while it happens; Check compares in the end. Threads: one. Lifetime: it outlives the
-// cluster.
+// Actors report each step as they take it, and Check compares the reports at the end. Threads: one. Lifetime: a history
+// must outlive the cluster.
 #ifndef UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
 #define UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
 
@@ -49,9 +49,9 @@ class ClusterHistory {
     MonotonicTime ended = MonotonicTime::InfiniteFuture();
     std::string end;  // its reason, if OnExit ran
   };
-  // A mailbox of tells, by what it does when it is full.
+  // The two mailboxes of an actor for tells: a full one refuses messages, or drops the oldest.
   enum class Box { kRefusing, kDropping };
-  // One session as its two incarnations know it.
+  // Identifies a session by the two incarnations and their epoch.
   using Session = std::tuple<uint64_t, uint64_t, uint64_t>;  // of the smaller and larger incarnation, epoch
   static Session SessionOf(NodeIncarnation a, NodeIncarnation b, uint64_t epoch);
 
@@ -70,9 +70,9 @@ class ClusterHistory {
   // An exit that did not end it, by `from`.
   void OnTrapped(LifeId life, Pid from, const ExitReason& reason);
   void OnGone(LifeId life) { End(lives_[life]); }
-  // Those that have not started by now have failed to.
+  // Records that each actor that has not started by now failed to start.
   void EndTheUnstarted();
-  // The test ends it, or what it is linked to.
+  // Records that the test ends this actor, or one that it is linked to, so that its end is no error.
   void SetMayEnd(LifeId life) { lives_[life].may_end = true; }
 
   // A number for a tell or an ask; never 0.
@@ -86,7 +86,7 @@ class ClusterHistory {
   void OnAskHandled(LifeId life, int64_t number);
   // `answer` is the number in the answer.
   void OnAnswered(int64_t number, const absl::Status& status, int64_t answer);
-  // One that nobody of the cluster sent.
+  // Counts a handled message that no actor of the cluster sent.
   void OnForeignHandled() { ++foreign_handled_; }
 
   int OnMonitoring(LifeId watcher, LifeId target);
@@ -103,28 +103,28 @@ class ClusterHistory {
 
   // ---- The end ----
 
-  // What the nodes count, when all is quiet.
+  // Counts of the nodes, read after all traffic has ended.
   struct Counts {
     std::set<uint64_t> running;  // incarnations
     std::set<Session> live;
-    // What sessions between two incarnations' nodes may have lost, by the sum of both ends: by the two nodes' names.
+    // For two nodes, by their names: how many messages sessions between them may have lost, both directions together.
     std::map<std::pair<std::string, std::string>, int64_t> unconfirmed;
-    // A node that only waits for the other's dials forgets what was unconfirmed with the peer.
+    // False if a node may have forgotten its count: a node that never dials a peer does not keep it.
     bool is_unconfirmed_known = true;
     std::map<uint64_t, int64_t> dropped;  // by policy, on that incarnation
-    // What nothing proves (loopback TCP without TLS): a peer may have spoken for a node that had no session, so that
-    // its pids were of nobody for a while; or even in the name of its incarnation, and was told what was meant for it.
+    // Without TLS (loopback TCP) no peer proves its name. A hostile peer may have posed as a node that had no session,
+    // so that pids of that node seemed to have ended; or even as that node's incarnation, and got its messages.
     bool may_be_taken_for_dead = false;
     bool may_be_robbed = false;
   };
-  // What is wrong, a line each; empty if nothing is.
+  // Returns each violation as a line; an empty text if there is none.
   std::string Check(const Counts& counts);
   void Complain(absl::string_view what) { complaints_.push_back(std::string(what)); }
 
   // ---- Observers ----
 
   const std::vector<Life>& lives() const { return lives_; }
-  // A life that nobody has, or -1.
+  // Returns the life whose pid is `pid`, or -1 if the history has none.
   LifeId Find(Pid pid) const;
   bool IsAlive(LifeId life) const { return !lives_[life].has_ended; }
   std::string Describe(LifeId life) const;

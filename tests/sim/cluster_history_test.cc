@@ -41,7 +41,7 @@ TEST_P(ClusterHistoryTest, EveryAcceptedMessageHasAFateMonitorsFireOnceNamesAgre
   }
   std::cout << tally.ToString() << "\n";
   if (SeedFromEnvironment().has_value()) return;
-  // What is meant to happen did.
+  // Each kind of fault, and each outcome of a message, has occurred in some run.
   EXPECT_GT(tally.cuts, 0);
   EXPECT_GT(tally.one_way, 0);
   EXPECT_GT(tally.two_way, 0);

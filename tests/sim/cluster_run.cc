@@ -269,7 +269,7 @@ void ClusterRun::Spawn(absl::string_view node, absl::string_view name) {
   history_.SetPid(life, ref.pid());
 }
 
-// The same few names on every node.
+// Spawns actors under one of a few names, which all nodes use, so that names conflict.
 void ClusterRun::SpawnNamed() {
   const std::string name = NameOf(random_.Below(kNames));
   Spawn(ARunningNode(), name);
@@ -382,7 +382,7 @@ void ClusterRun::HealAll() {
       Spawn(a);
     }
   }
-  // What was lost is found out, the nodes meet, and errands come to their ends.
+  // Within this time, nodes learn of lost sessions and connect again, and errands end.
   RunFor(absl::Seconds(15));
   history_.EndTheUnstarted();
   for (LifeId life = 0; life < static_cast<LifeId>(history_.lives().size()); ++life) {

@@ -34,7 +34,7 @@ class ClusterRun {
  public:
   explicit ClusterRun(uint64_t seed);
 
-  // What was wrong, a line each; empty if nothing was. Call once.
+  // Runs the cluster and returns each violation as a line; an empty text if there is none. Call once.
   std::string Run();
 
   // How often what happened, over the whole run.
@@ -57,7 +57,7 @@ class ClusterRun {
   void OnPeer(absl::string_view node, const PeerEvent& event);
   void Watch(absl::string_view node);  // its dead letters
 
-  // What may happen.
+  // The random steps of a run.
   void DoSomething();
   void Disturb();
   void HealSome();

@@ -32,7 +32,8 @@ void ClusterRun::Look() {
 void ClusterRun::LookAt(absl::string_view node) {
   int64_t granted = 0;
   const std::vector<PeerStatus> peers = cluster_->core(node).Peers();
-  // One more than its own: the hostile peer's. Impostors take places of honest nodes only.
+  // A node has as many peers as the cluster has nodes: all others, and the hostile peer. An impostor uses the name of
+  // an honest node, so it adds no peer.
   if (peers.size() > nodes_.size()) history_.Complain(absl::StrCat(node, " has ", peers.size(), " peers"));
   for (const PeerStatus& peer : peers) {
     // What the hostile peer wants may be of any mailbox.

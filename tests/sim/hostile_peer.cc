@@ -32,7 +32,7 @@ constexpr absl::string_view kMailboxes[] = {"trader/box", "trader/drops", "trade
 
 }  // namespace
 
-// One stream that it opened.
+// Wire: a stream that the hostile peer opened.
 class HostilePeer::Wire final : public FrameStream::Events {
  public:
   Wire(HostilePeer& peer, std::string its_node) : node(std::move(its_node)), peer_(peer) {}
@@ -51,7 +51,7 @@ class HostilePeer::Wire final : public FrameStream::Events {
   uint64_t own = 0;        // the incarnation there
   uint64_t dial = 0;
   std::string key;
-  // Of the session, once there is a Welcome.
+  // The state of the session; set once there is a Welcome.
   uint64_t epoch = 0;
   uint64_t incarnation = 0;  // the honest node's
   uint64_t next_number = 1;
@@ -313,7 +313,7 @@ proto::NameClaim HostilePeer::Claim() {
 
 void HostilePeer::Names(Wire& wire, proto::Frame& frame) {
   proto::NameChanges changes;
-  // It owns what it is offered.
+  // Confirms each name that was offered to it, as if it owned the name.
   for (const proto::NameMark& offer : std::exchange(wire.offers, {})) *changes.add_changes()->mutable_confirm() = offer;
   for (uint64_t i = 1 + random_.Below(4); i > 0; --i) {
     proto::NameChange& change = *changes.add_changes();
@@ -361,7 +361,8 @@ void HostilePeer::Control(proto::Frame& frame) {
   }
 }
 
-// One number of the frame is not what it must be, or a session's own envelope comes from another actor or node.
+// Makes one number of the frame wrong, or lets an envelope that only a session itself sends come from an
+// actor or another node.
 void HostilePeer::Spoil(Wire& wire, proto::Frame& frame) {
   switch (random_.Below(6)) {
     case 0:

@@ -2,8 +2,9 @@
 // in its own name or in theirs, with a proper handshake or without one, and then sends random well-formed frames:
 // forbidden ones, untrue ones, and too many of allowed ones.
 //
-// It knows what a peer knows: what it is told over its own sessions, and addresses that it was given. Every choice
-// comes from the seed. Threads: one. Lifetime: it outlives the network, which ends its streams.
+// The hostile peer knows only what any peer can know: the frames of its own sessions, and addresses that it was given.
+// All its choices follow from the seed. Threads: one. Lifetime: the peer must outlive the network, which ends its
+// streams.
 #ifndef UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
 #define UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
 
@@ -23,7 +24,7 @@ namespace understudy {
 
 class HostilePeer {
  public:
-  // What it says in a Hello in the name of an honest node.
+  // Which incarnation the peer claims in a Hello when it poses as an honest node.
   enum class Impostor { kNever, kOtherIncarnation, kSameIncarnation };
   struct Options {
     uint64_t seed = 1;
@@ -40,7 +41,7 @@ class HostilePeer {
   void Act();
   // Closes all its streams, for good.
   void Leave();
-  // It was given that address of an actor of the node.
+  // Gives the peer the address of an actor of the node.
   void Learn(absl::string_view node, const proto::Address& address);
 
   // Welcomes that it was given, and frames that it wrote after one.
@@ -71,7 +72,7 @@ class HostilePeer {
   void Spoil(Wire& wire, proto::Frame& frame);
   proto::NameClaim Claim();
   std::string AName();
-  // What it hears.
+  // The handling of received frames.
   void OnFrame(Wire& wire, const std::string& bytes);
   void LearnFrom(Wire& wire, const proto::Envelope& envelope);
 

@@ -51,8 +51,8 @@ class RemoteHouse {
   bool Join() {
     return cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(30));
   }
-  // That node hosts children from now on: workers named "NODE/ARGUMENT", as
-  // ManOf the argument says; "plain" takes no argument, "echo" makes an Echo.
+  // Lets `node` host children from now on. The factory "worker" makes workers named "NODE/ARGUMENT", which behave as
+  // ManOf(argument) says; "plain" takes no argument; "echo" makes an Echo.
   Ref<Actor> Host(const std::string& node, ChildHostOptions options = {}) {
     ActorFactories factories;
     factories.Add<StringValue>("worker", [this, node](const StringValue& name) -> std::unique_ptr<Actor> {
@@ -139,7 +139,7 @@ class RemoteHouse {
   Journal& journal() { return *journal_; }
   RootLife& life() { return *life_; }
   std::vector<SupervisionEvent>& events() { return events_; }
-  // What the supervisor told since the last call.
+  // Returns the supervision events since the last call, as text.
   std::string TakeLines() { return absl::StrJoin(std::exchange(lines_, {}), ", "); }
 
  private:

@@ -37,7 +37,7 @@ constexpr absl::Duration kLost = absl::Seconds(25);
 class NodeLossTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override { ASSERT_TRUE(house_.Open()); }
-  // Its node runs again, and hosts children.
+  // Starts the first worker's node again and lets it host children.
   void BringBackTheFirst() {
     house_.cluster().Start("worker-1");
     house_.Run(kLost);
@@ -313,7 +313,7 @@ TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
 
 // ---- Everything at once.
 
-// What a supervisor tells of one child is one life after another.
+// Expects that, by the supervision events, each child has at most one life at a time.
 void ExpectOneLifeAtATime(const std::vector<SupervisionEvent>& events) {
   std::set<std::string> living;
   for (const SupervisionEvent& event : events) {

@@ -37,7 +37,7 @@ constexpr absl::Duration kSoon = absl::Seconds(5);
 // Until a node that crashed counts as lost, and its children have another.
 constexpr absl::Duration kLost = absl::Minutes(2);
 
-// What the lives of the clerk share.
+// Lives: the state that all lives of the clerk share.
 struct Lives {
   std::vector<std::string> handled;  // "worker-1: 7"
   bool is_open = false;

@@ -68,7 +68,7 @@ std::string EndOfAChild(uint64_t seed) {
   cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
     has_stream = true;
     return cluster.core("house").Accept(std::move(stream), identity, [&](const absl::Status&) {
-      // It may have ended already.
+      // The proxy may have ended already.
       proxy[&ChildProxy::over].Send({}).IgnoreError();
     });
   });
@@ -80,7 +80,7 @@ std::string EndOfAChild(uint64_t seed) {
   const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
   Ref<ChildProxy>(known)[&ChildProxy::note].Tell(net_testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
-  // What it wrote may still be under way when it has ended: the stream closes later.
+  // Bytes that the child wrote may still be under way when the child has ended, because the stream closes later.
   const MonotonicTime now = cluster.executor().clock().Now();
   cluster.executor().RunAt(now + soon(), [&] { cluster.Crash("child"); });
   cluster.executor().RunAt(now + soon(), [&] { proxy[&ChildProxy::wait_status].Send({}).IgnoreError(); });

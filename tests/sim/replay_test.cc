@@ -35,8 +35,8 @@ struct Outcome {
   std::vector<std::string> trace;
 };
 
-// One node sends numbered notes to a name on another while the seed cuts their
-// streams now and then.
+// Runs a cluster of two nodes. An actor of one sends numbered notes to a name on the other, while their streams are cut
+// at times that follow from the seed.
 Outcome RunSeed(uint64_t seed) {
   Random random(seed);
   SimulatedCluster cluster({.seed = seed, .nodes = {"sender", "receiver"}});

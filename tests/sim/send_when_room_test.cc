@@ -169,7 +169,7 @@ class SendWhenRoomTest : public ::testing::Test {
     EXPECT_THAT(std::string(sent.message()), HasSubstr("unacknowledged bytes"));
   }
 
-  // What was stalled is lost, and is sent again on another stream.
+  // Heals the network. Frames on the stalled stream are lost, and are sent again on another stream.
   void HealAndResume() {
     cluster_->network().Heal("n0", "home");
     EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->core("n0").Ledger().waiting == 0; }, absl::Minutes(1)));
@@ -231,7 +231,8 @@ TEST_P(SendWhenRoomFairnessTest, EachOfNSendersGetsAtLeastHalfOfItsNthPartOverAS
   for (size_t i = 0; i < nodes.size(); ++i) {
     Start(nodes[i], static_cast<int64_t>(i), absl::Minutes(1), /*times=*/1'000'000);
   }
-  // What the first allowances let in, and what filled the mailbox before all senders were there, is handled first.
+  // First let the store handle the messages that came by the first allowances, and those that filled the mailbox before
+  // all senders were there.
   Run(absl::Milliseconds(500));
   handled_->clear();
   Run(absl::Seconds(1));

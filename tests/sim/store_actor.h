@@ -29,7 +29,7 @@ class Store final : public Actor {
   StartResult Start() override { return closed_; }
 
  private:
-  // One after each pause; with a pause of zero all that is there.
+  // Opens the store: it takes one note after each pause or, if the pause is zero, all notes until it is closed.
   Behavior Open(int) {
     if (pause_ == absl::ZeroDuration()) return open_;
     Rest();

@@ -94,7 +94,7 @@ class Trader final : public Actor {
     history_->OnMonitorEnded(monitors_.front().first);
     monitors_.erase(monitors_.begin());
   }
-  // Rests no more.
+  // Ends the pauses of this trader.
   void WakeUp() {
     settings_.rests = 0;
     Become(open_);

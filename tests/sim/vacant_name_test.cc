@@ -39,7 +39,7 @@ class VacantNameTest : public ::testing::TestWithParam<uint64_t> {
     EXPECT_TRUE(HasOwner("worker-1"));
     return root;
   }
-  // It cannot start again until Repair.
+  // Crashes the child "a", which cannot start again until Repair is called.
   void Crash() {
     house_.ManOf("a")->start_fails = absl::UnavailableError("the disk is full");
     Ref<Worker>(*house_.cluster().system("house").WhereIs("clerk"))[&Worker::crash].Tell(understudy::Crash());

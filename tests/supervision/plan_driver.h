@@ -47,7 +47,7 @@ inline constexpr RestartStrategy kOneForAll = RestartStrategy::kOneForAll;
 inline constexpr RestartStrategy kRestForOne = RestartStrategy::kRestForOne;
 inline constexpr RestartStrategy kStrategies[] = {kOneForOne, kOneForAll, kRestForOne};
 
-// The same children, which may take any time to stop: no timers in the log.
+// Returns `spec` with infinite shutdown times, so that no shutdown timers are in the log.
 inline SupervisorSpec Patient(SupervisorSpec spec) {
   for (ChildSpec& child : spec.children) child.shutdown = ChildShutdown::Infinity();
   return spec;
@@ -61,7 +61,8 @@ class PlanDriver {
 
   enum class StartResult { kStarts, kSlow, kFails, kIgnores };
 
-  // What these children do. A slow start or stop waits for Started … or Exit.
+  // The ids of children that behave in a special way. A slow start lasts until the test reports its outcome
+  // (Started …), a slow stop until the test reports the exit (Exit).
   std::set<std::string> slow_start, slow_stop, fail_start, ignore_start;
   // Decides instead of these, when set.
   std::function<StartResult(const std::string& id)> on_start;
@@ -162,7 +163,7 @@ class PlanDriver {
   // Which run of a child that life was: "a".
   const std::string& IdOf(RestartPlan::LifeId life) const { return id_of_.at(life); }
 
-  // What was done since the last call.
+  // Returns the actions since the last call, as text.
   std::string Log() { return absl::StrJoin(std::exchange(log_, {}), ", "); }
   std::vector<SupervisionEvent> Events() { return std::exchange(events_, {}); }
   const absl::Status& StatusOf(RestartPlan::RequestId request) const { return replies_.at(request); }

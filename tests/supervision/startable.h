@@ -9,7 +9,7 @@
 
 namespace understudy {
 
-// The same child or tree, in which a factory makes each worker.
+// Returns the child or tree with a factory for each worker, so that a supervisor can start it.
 inline ChildSpec Startable(ChildSpec child);
 inline SupervisorSpec Startable(SupervisorSpec tree) {
   for (ChildSpec& child : tree.children) child = Startable(std::move(child));

@@ -1,5 +1,5 @@
-// Workers for the supervisors' tests, which write down their starts and ends in a Journal and do what the test tells
-// them.
+// Workers for the tests of supervisors. A worker writes its starts and ends into a Journal, and follows the test's
+// instructions.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 
@@ -28,7 +28,7 @@
 
 namespace understudy {
 
-// What happened, in order. Any thread.
+// Journal: lines about starts and ends, in the order in which they happened. Any thread.
 class Journal {
  public:
   void Add(std::string line) {
@@ -46,7 +46,7 @@ class Journal {
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mu_);
 };
 
-// What a worker is like. Shared by its lives, so that a test can change it.
+// Manner: how a worker behaves. All lives of a worker share one, so that a test can change it between them.
 struct Manner {
   absl::Status start_fails;  // with this, unless OK
   bool start_declines = false;
@@ -106,7 +106,7 @@ class Worker final : public Actor {
                     On(finish_start, &Worker::DoFinishStart)};
 };
 
-// What became of a supervisor that a Launcher started. Any thread.
+// RootLife: the pid, start and end of a supervisor that a Launcher started. Any thread.
 class RootLife {
  public:
   void set_pid(Pid pid) {

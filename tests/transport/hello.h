@@ -47,7 +47,7 @@ inline std::string FrameOf(const proto::Hello& hello) {
   return packer.Encode();
 }
 
-// What takes the offer of a Welcome, or says that the node is alive.
+// Returns a heartbeat frame. It accepts the offer of a Welcome, or shows that the node is alive.
 inline std::string HeartbeatFrame(uint64_t epoch) {
   FramePacker packer(epoch, 0);
   packer.frame().mutable_heartbeat();

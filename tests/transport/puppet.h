@@ -27,7 +27,7 @@
 
 namespace understudy {
 
-// What a puppet was told, in order: "note 1", "down NoConnection", ...
+// Diary: the messages and events that a puppet got, in order: "note 1", "down NoConnection", ...
 using Diary = std::vector<std::string>;
 
 class Puppet : public Actor {

@@ -35,11 +35,11 @@ class SessionPair {
     bool a_dials = true;
     bool b_dials = true;
     absl::Duration latency_max = absl::Milliseconds(2);
-    // Of either node, as the other sees it.
+    // The identity of either node that its stream proves to the other node.
     StreamIdentity identity = StreamIdentity::SameUser();
   };
 
-  // One of the two nodes, and all that its session said.
+  // One of the two nodes, with all events and messages that its session reported.
   struct Node {
     std::string name;
     uint64_t incarnation = 0;
@@ -70,7 +70,7 @@ class SessionPair {
                     uint64_t sender = 1);
   absl::Status SendSignal(Node& node, size_t bytes);
 
-  // Carries out what the session wants after it was called from outside.
+  // Applies the actions of the session of `node` after a test has called that session directly.
   void Act(Node& node);
 
   void RunFor(absl::Duration duration) { RunUntil(now_ + duration); }

@@ -62,7 +62,7 @@ class ThreadedNetwork : public Dialer {
   }
 
  private:
-  // Touched on the network's thread, but for what is written before it is enqueued.
+  // A pipe belongs to the network's thread. Other threads write its fields only before they enqueue it.
   struct Pipe {
     FrameStream::Events* events[2] = {nullptr, nullptr};
     bool open = true;

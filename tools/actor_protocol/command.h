@@ -26,9 +26,10 @@ struct CheckResult {
 // Compares the .proto files with the baseline.
 CheckResult Check(const Command& command);
 
-// Writes the baseline to the file `to` unless it says the same already. Returns what was done, with all that breaks
-// peers and is accepted so. Refuses with FailedPrecondition if the file is the baseline of other .proto files;
-// InvalidArgument if the .proto files cannot be read.
+// Writes the baseline of the present .proto files to the file `to`, unless that file says the same already. Returns a
+// text for the user: what was done, and each change that breaks peers and is accepted by this update. Errors:
+// FailedPrecondition if the file is the baseline of other .proto files; InvalidArgument if the .proto files cannot be
+// read.
 absl::StatusOr<std::string> Update(const Command& command, const std::string& to);
 
 }  // namespace understudy::actor_protocol

@@ -16,18 +16,18 @@ namespace understudy::generator {
 
 inline constexpr size_t kColumnsMax = 120;
 
-// `lines` as a comment, `indent` before each.
+// Returns `lines` as a C++ comment, with `indent` before each line.
 std::string Comment(const std::vector<std::string>& lines, absl::string_view indent);
-// The same, for the comment of the .proto file (`theirs`) with `ours` below it.
+// Returns a C++ comment of two parts: `theirs`, the comment in the .proto file, and below it `ours`, the generator's.
 std::string Comment(std::vector<std::string> theirs, const std::vector<std::string>& ours, absl::string_view indent);
 
-// `begin` and `rest` on one line, or, if with one character more that is longer than kColumnsMax, `rest` on a line of
-// its own behind `indent`.
+// Returns `begin` and `rest` on one line. If that line and one more character exceed kColumnsMax, `rest` goes on a line
+// of its own, after `indent`.
 std::string Wrap(absl::string_view begin, absl::string_view rest, absl::string_view indent);
 
 class FileCode {
  public:
-  // `services` are those of `file`. Both must outlive this object.
+  // `services` are the services that `file` defines. Both arguments must outlive this object.
   FileCode(const google::protobuf::FileDescriptor& file, const std::vector<Service>& services);
 
   const std::vector<Service>& services() const { return services_; }
@@ -36,14 +36,15 @@ class FileCode {
   // The path of a generated file, such as "a/auction.ref.h" for "ref.h".
   std::string PathOf(absl::string_view suffix) const;
 
-  // The text of the header that ends in `suffix`, such as "ref.h". `system`, `absl` and `understudy` name what it
-  // includes: "vector", "time/time.h", "actors/ref.h"; `own` is the suffix of a generated file of the same .proto file.
+  // The headers that a generated file includes. `system`, `absl` and `understudy` hold paths such as "vector",
+  // "time/time.h" and "actors/ref.h"; `own` is the suffix of another file that is generated from the same .proto file.
   struct Includes {
     std::set<std::string> system;
     std::set<std::string> absl;
     std::set<std::string> understudy;
     std::string own;
   };
+  // Returns the text of the header whose name ends in `suffix`, such as "ref.h".
   std::string Header(absl::string_view suffix, const Includes& includes, absl::string_view code) const;
   // The text of a source for the header that ends in `suffix`.
   std::string Source(absl::string_view suffix, const Includes& includes, absl::string_view code) const;

@@ -16,8 +16,9 @@ bool IsCppKeyword(absl::string_view name);
 // Names that a member made of an rpc cannot have: members of Actor and Ref, and macros of the C library.
 bool IsReservedMember(absl::string_view name);
 
-// Names that mean something else within a generated class than outside it, so that a message of that name must be
-// qualified there: members of Actor and Ref, such as Drop and Start, and those of the generated classes.
+// Returns whether `name` means something else within a generated class than outside it, so that a message of that name
+// must be qualified there. Such names are the members of Actor and Ref, as Drop and Start are, and the members of the
+// generated classes.
 bool IsClassScopeName(absl::string_view name);
 
 // "auction.house" -> "auction::house".

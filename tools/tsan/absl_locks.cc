@@ -1,8 +1,8 @@
 // Tells ThreadSanitizer of the order between threads that Abseil's locks make.
 //
 // Debian's libabsl_synchronization is not instrumented: ThreadSanitizer would see no lock, and would report a race
-// between any two critical sections, gRPC's too. The dynamic linker finds the members defined here before those of the
-// shared library; each calls the library's between two annotations.
+// between any two critical sections, in gRPC as well. The dynamic linker finds the member functions defined here before
+// the shared library's. Each calls the library's function of the same name between two annotations.
 // ThreadSanitizer ignores memory accesses between a `pre` and its `post` annotation: the library's function may
 // evaluate the conditions of other waiting threads there, on the thread that holds the lock.
 

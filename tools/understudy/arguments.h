@@ -15,7 +15,8 @@ namespace understudy::tool {
 
 struct Arguments {
   std::string command;
-  // As many as the command takes. For observe, the nodes' addresses; for cluster, what to show and then the addresses.
+  // The command's operands, as many as the command takes. For observe they are the nodes' addresses; for cluster the
+  // view to show (such as "tree" or "top") and then the addresses.
   std::vector<std::string> operands;
   // The node's address (ops_channel.h); empty for observe, cluster and a command that asks no node.
   std::string ops;
@@ -35,8 +36,8 @@ struct Arguments {
 };
 
 // Parses `words`, the command line without the program's name. `environment` is the value of UNDERSTUDY_OPS, which
-// names the node if --ops does not; observe takes it if it has no operand. Words after "--" are operands, whatever
-// they begin with. InvalidArgument says which word is wrong and which would be right. If help is asked for, only the
+// names the node if --ops does not; observe takes it if it has no operand. Words after "--" are operands, even if they
+// begin with a dash. InvalidArgument says which word is wrong and which would be right. If help is asked for, only the
 // command's name is checked, and `command` is empty for the program's own help.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, absl::string_view environment);
 

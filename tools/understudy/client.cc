@@ -95,7 +95,7 @@ class Client {
   // Writes each entry as it comes, until the stream ends.
   template <class Request, class Entry>
   absl::Status Follow(Stream<Request, Entry> method, const Request& request);
-  // Follows a stream of the node, or writes what it keeps.
+  // With --follow, writes entries as they come; else writes the entries that the node has kept, and returns.
   template <class Entry>
   absl::Status Entries(Stream<proto::FollowRequest, Entry> method);
   absl::Status Trace();
@@ -105,7 +105,8 @@ class Client {
   absl::Status Confirm(proto::ActRequest& request);
   // Cancelled unless the user's answer is yes.
   absl::Status AwaitYes();
-  // A request has only UTF-8, and a name that is not stands there as a reply has it.
+  // Returns an operand for a request. A request must be UTF-8, so an operand that is not UTF-8 is written with escapes,
+  // as replies of nodes write such a name.
   std::string Operand(size_t place) const {
     if (place >= arguments_.operands.size()) return "";
     const std::string& operand = arguments_.operands[place];

@@ -14,7 +14,7 @@
 
 namespace understudy::tool {
 
-// What a command has to do with its user.
+// A command's input from and output to its user.
 struct Terminal {
   std::istream& in;
   std::ostream& out;     // answers
@@ -28,10 +28,10 @@ struct Terminal {
 };
 
 // Runs the command of `arguments`, which ParseArguments returned and which asks a node, and writes the node's answer.
-// What is written is printable, whatever the node says. Before an action, unless arguments.yes is set, writes a
-// question and reads the user's answer. Errors, with printable texts: those of the service; NotFound: there is no
-// socket; Unavailable: no node answers on it; DeadlineExceeded: it has not answered in time; Cancelled: the user's
-// answer was not yes.
+// The output is printable even if the node's texts are not. Before an action, unless arguments.yes is set, writes a
+// question and reads the user's answer. Errors, with printable texts: the service's own; NotFound: there is no socket;
+// Unavailable: no node answers on the socket; DeadlineExceeded: the node has not answered in time; Cancelled: the
+// user's answer was not yes.
 absl::Status RunCommand(const Arguments& arguments, const Terminal& terminal);
 
 }  // namespace understudy::tool

@@ -22,10 +22,10 @@ inline constexpr uint32_t kActorsPerPage = 1000;
 // The peers of one node, with its name.
 absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::milliseconds within);
 
-// Asks the nodes of arguments.operands, one after another, and writes what they say together: for "tree" a supervisor
-// that a supervisor of another node started (Remote) stands below that one, for "top" the busiest of all come first.
-// What is wrong with a node goes to terminal.prompt. Unavailable: some node has not answered. InvalidArgument: cluster
-// shows no such thing.
+// Asks the nodes of arguments.operands, one after another, and writes their answers as one. In the answer to "tree", a
+// supervisor that was started from another node (Remote) stands below its parent; in the answer to "top", the busiest
+// actors of all nodes come first. A node's error is written to terminal.prompt. Errors: Unavailable if some node has
+// not answered; InvalidArgument if cluster has no such view.
 absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal);
 
 }  // namespace understudy::tool

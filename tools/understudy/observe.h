@@ -10,8 +10,8 @@
 namespace understudy::tool {
 
 // Serves the page for the nodes of arguments.operands, and writes its address to `out`. Returns when SIGINT, SIGTERM or
-// SIGHUP comes. Call from the only thread of the program. Errors: those of Observer::Start; if no node can be
-// asked, what is wrong with the first one.
+// SIGHUP comes. Call while the program has no other thread. Errors: the errors of Observer::Start; if no node can be
+// asked, the first node's error.
 absl::Status RunObserve(const Arguments& arguments, std::ostream& out);
 
 }  // namespace understudy::tool

@@ -1,7 +1,7 @@
 // OpsChannel: this tool's way to the operator's service of one node.
 //
-// What a node says is made printable before it is returned: this repository's service does so itself, but another
-// process may listen on the socket. Threads: any.
+// A node's texts are made printable before they are returned. This repository's service makes them printable too, but
+// some other process may listen on the socket. Threads: any.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OPS_CHANNEL_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_OPS_CHANNEL_H_
 
@@ -29,8 +29,8 @@ struct OpsTarget {
   TlsFiles tls = {};  // for tls://
 };
 
-// What is wrong with the target, as far as this machine says: the address, the files of `tls`, or the socket's file.
-// NotFound: there is no file. A node that runs later may still be reached.
+// Returns an error if this machine alone shows that the target is wrong: its address, the files of `tls`, or the
+// socket's file. NotFound means that there is no such file; the target can still be reached once its node runs.
 absl::Status CheckTarget(const OpsTarget& target);
 
 absl::Status ToAbsl(const grpc::Status& status);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kPortMax = 65535;
 
-// Puts the value of an option into its field. The text of an error says what is wrong with the value.
+// Sets the field of an option to `value`, or returns an error whose text says what is wrong with `value`.
 using Set = absl::Status (*)(Arguments& arguments, absl::string_view value);
 
 struct Option {

@@ -1,4 +1,4 @@
-// The options of `understudy`, whatever the command. Plain values; any thread.
+// The options of all commands of the program `understudy`. Plain values; any thread.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OPTIONS_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_OPTIONS_H_
 

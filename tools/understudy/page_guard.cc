@@ -26,7 +26,7 @@ std::string NewToken() {
   return absl::BytesToHexString(bytes);
 }
 
-// Compares all bytes, wherever the first difference is, so that the time tells a guesser nothing.
+// Compares all bytes even after a difference, so that the time taken does not show how much of a guess is right.
 bool IsSameSecret(absl::string_view a, absl::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned differing = 0;

@@ -1,8 +1,8 @@
 // PageGuard: decides whether a request that reached the observer page's server comes from the page that was printed.
 //
-// What it guards against: another website that a browser of this machine shows (it can send requests to loopback, but
-// knows no token and sends its own Origin), DNS rebinding (such a page's Host is its own name), and other users of
-// the machine (they can connect, but know no token).
+// The guard refuses requests of three kinds of attacker: another website in a browser of this machine (its page can
+// send requests to loopback, but does not know the token and sends its own Origin); DNS rebinding (the Host of such a
+// request is the attacker's name); and other users of the machine (they can connect, but do not know the token).
 // Guarantees: the token has 128 random bits, and is compared in a time that does not depend on where it differs. An
 // error names what was refused, never the token or the text that was sent in its place.
 // Threads: any; a guard does not change.
@@ -21,7 +21,7 @@ namespace understudy {
 // answer to OPTIONS, which this one refuses.
 inline constexpr absl::string_view kPageTokenHeader = "X-Understudy-Token";
 
-// What a request says of itself; nullopt: it lacks the header.
+// The parts of an HTTP request that the guard looks at; nullopt if the request has no such header.
 struct PageRequest {
   absl::string_view method;
   std::optional<absl::string_view> host;
@@ -37,7 +37,7 @@ enum class PageNeed {
 
 class PageGuard {
  public:
-  // `authority` is what the page's address has between "http://" and the path, such as "127.0.0.1:4711".
+  // `authority` is the host and port of the page's address, such as "127.0.0.1:4711".
   explicit PageGuard(std::string authority);
 
   // Unimplemented: another method than `need` takes. PermissionDenied: another Host or Origin than the printed

@@ -128,10 +128,10 @@ std::string RefusedText(const proto::PeerDetails& peer) {
   });
 }
 
-// Empty for a time that is not known.
+// Returns an empty text if `nanos` is zero, which stands for an unknown duration.
 std::string KnownDurationText(int64_t nanos) { return nanos == 0 ? "" : DurationText(nanos); }
 
-// Peers with their sessions, and below what became of what was sent to them.
+// Two tables: the sessions with peers, and below them how many envelopes each peer acknowledged, refused and so on.
 class PeerTables {
  public:
   enum class Nodes { kShown, kOne };

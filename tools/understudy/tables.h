@@ -12,10 +12,10 @@
 
 namespace understudy::tool {
 
-// One line of JSON, with the fields' names in ops.proto.
+// Returns `message` as one line of JSON, with field names as in ops.proto.
 std::string FormatJson(const google::protobuf::Message& message);
 
-// The handler that runs, with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
+// Returns the handler that runs, with its time ("auction.Auction/MakeOffer for 3.2s"), or else the handlers that await.
 std::string DoingText(const proto::ActorDetails& actor);
 // "up", "suspect" or "down".
 std::string PeerStateText(const proto::PeerDetails& peer);
@@ -28,7 +28,7 @@ std::string FormatNames(const proto::ListNamesReply& names);
 std::string FormatPeers(const proto::ListPeersReply& peers);
 std::string FormatWaits(const std::vector<proto::ActorDetails>& actors);
 std::string FormatHandlerTimes(const proto::ListHandlerTimesReply& times);
-// As FormatPeers, with the node whose peer each is.
+// Does what FormatPeers does for several nodes: each line also names the node that has the peer.
 std::string FormatNodePeers(const std::vector<proto::NodePeers>& nodes);
 std::string FormatWorkers(const proto::ListWorkersReply& workers);
 std::string FormatTree(const proto::GetTreeReply& tree);
@@ -36,7 +36,7 @@ std::string FormatTree(const proto::GetTreeReply& tree);
 std::string FormatEntry(const proto::DeadLetterEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::EventEntry& entry, absl::TimeZone zone);
 std::string FormatEntry(const proto::TraceEntry& entry, absl::TimeZone zone);
-// As above, with a line for each message below it.
+// Returns the crash report in one line, as the functions above do, and below it a line for each message.
 std::string FormatEntry(const proto::CrashEntry& entry, absl::TimeZone zone);
 
 }  // namespace understudy::tool

@@ -13,13 +13,14 @@ namespace understudy::tool {
 
 using AskTree = absl::FunctionRef<absl::StatusOr<proto::GetTreeReply>(const proto::GetTreeRequest&)>;
 
-// Asks for page after page, until the last one or until there are `entries_max` supervisors and children; then `next`
-// is set in what is returned. Each supervisor is there once, with all its children. Internal: a page does not say that
-// the next one begins after it.
+// Asks for page after page, and returns them as one reply. Stops after the last page, or at a page's end once there are
+// `entries_max` supervisors and children; then `next` is set in the reply. Each supervisor is in the reply once, with
+// all its children. Errors: the errors of `ask`; Internal if a page says that the next page begins no later than the
+// page itself.
 absl::StatusOr<proto::GetTreeReply> AllTreePages(size_t entries_max, AskTree ask);
 
-// Sets the clock of `tree` to `clock_nanos` and moves all its times with it, so that they can be shown beside those of
-// another node.
+// Sets the clock of `tree` to `clock_nanos` and shifts all times in `tree` by the same difference, so that they can be
+// shown beside the times of another node.
 void MoveClock(int64_t clock_nanos, proto::GetTreeReply& tree);
 
 }  // namespace understudy::tool

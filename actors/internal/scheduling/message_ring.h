@@ -1,9 +1,10 @@
 // MessageRing: the last messages that handlers on one worker began to handle, for the report of an actor that crashes
 // there. Never their contents.
 //
-// A message costs about nine instructions and no look at a clock. The time of a message is the latest that the worker
-// knew when the handler began: when the actor sorted its mail, when the worker woke up, or when a handler was timed. So
-// a time is never late, and it is early by what the handlers since then took.
+// To record a message costs about nine instructions and reads no clock. The recorded time is the latest time that the
+// worker knew when the handler began. A worker learns the time when it wakes up, when an actor sorts its mail, and when
+// a handler is timed. So the recorded time is never later than the true one, and is earlier by as long as handlers have
+// run since the worker learned the time.
 //
 // Owner: the worker's own thread, in kernel code.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_MESSAGE_RING_H_

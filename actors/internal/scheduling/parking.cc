@@ -118,8 +118,8 @@ bool Parking::Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has
     if (polls) {
       poller_ = &spot;
       has_poller_.store(true, std::memory_order_seq_cst);
-      // If another worker's OrderAgainstAnnounce reads false from has_poller_, that load precedes this fence, so
-      // Announce on this thread sees what that worker had written to state_.
+      // Pairs with OrderAgainstAnnounce on another worker's thread. If its load of has_poller_ returns false, that load
+      // precedes this fence, so Announce on this thread sees what the other worker had written to state_.
       std::atomic_thread_fence(std::memory_order_seq_cst);
     }
   }

@@ -60,11 +60,11 @@
 
 namespace understudy::internal {
 
-// What ends an actor.
-// - kOwn: its own code (Fail, Stop, an exception)
-// - kOwnOutside: its own doing outside its code (an overflow, an exit that it sent to itself)
-// - kTold: an exit, a request to stop or a timeout from elsewhere
-// - kKill: a Kill
+// What caused the end of an actor.
+// - kOwn: the actor's code ended it (Fail, Stop, an exception).
+// - kOwnOutside: the actor caused its end, but not from its code (an overflow, an exit that it had sent to itself).
+// - kTold: an exit or a request to stop from elsewhere, or a timeout.
+// - kKill: a Kill.
 enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
 
 // The answer to a call of `callee` whose Replier was destroyed unused.

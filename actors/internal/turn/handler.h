@@ -134,7 +134,8 @@ using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Acto
 // The type of a call's reply. int, not void, for tells, so that Replier<ReplyOf<…>> is a type for them too.
 template <class Traits>
 using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
-// The type of a call handler's second argument, which the handler of a call may take and that of a stream must take.
+// The type of the second argument of a call's handler. If a stream answers the call, the handler must take the
+// argument; otherwise the handler may leave it out.
 template <class Traits>
 using AnswererOf = std::conditional_t<Traits::kIsStream, StreamWriter<ReplyOf<Traits>>, Replier<ReplyOf<Traits>>>;
 

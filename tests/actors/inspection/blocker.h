@@ -8,7 +8,8 @@
 
 namespace understudy {
 
-// The handler of 0 returns at once; that of any other number says that it has begun and returns when it is told to.
+// Blocker: its handler returns at once for 0. For any other number the handler reports that it has begun, and returns
+// when the test lets it.
 class Blocker final : public Actor {
  public:
   Mailbox<"block", int> block{this};

@@ -1,4 +1,4 @@
-// What outlives the nodes of the box office. A program would have a database here.
+// Disk: the data that outlives the nodes of the box office. A program would have a database here.
 #ifndef BOX_OFFICE_DISK_H_
 #define BOX_OFFICE_DISK_H_
 

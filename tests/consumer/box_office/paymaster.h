@@ -1,7 +1,8 @@
 // WagePaymaster: moves money from one account to another, which takes two asks of the safe.
 //
-// Its node may die between the two. So it writes a payment down before it begins, and its next start finishes what is
-// written down. A repeated change does no harm, because the safe knows its id.
+// The paymaster's node may die between the two asks. So the paymaster writes a payment down before it begins, and its
+// next start finishes the payments that are written down. A repeated change does no harm, because the safe knows the
+// change's id.
 #ifndef BOX_OFFICE_PAYMASTER_H_
 #define BOX_OFFICE_PAYMASTER_H_
 

@@ -1,4 +1,4 @@
-// Impostor: listens where a node would, and says what it likes. Its destructor ends it.
+// Impostor: listens at a node's socket and sends answers that no node sends. The destructor stops it.
 #ifndef UNDERSTUDY_TESTS_TOOLS_UNDERSTUDY_IMPOSTOR_H_
 #define UNDERSTUDY_TESTS_TOOLS_UNDERSTUDY_IMPOSTOR_H_
 
@@ -22,7 +22,7 @@
 
 namespace understudy::tool {
 
-// What steers a terminal, turns the direction of text, and ends JSON and HTML.
+// A text that would steer a terminal, reverse the direction of text, and end a JSON string or an HTML element.
 inline constexpr char kHostile[] = "\x1b]0;owned\x07\u009b2J\u202e\n{\"\\</script><img src=x onerror=alert(1)>";
 
 class Impostor final : public proto::Ops::Service {

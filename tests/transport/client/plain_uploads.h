@@ -25,7 +25,7 @@ struct UploadCounts {
   std::atomic<int> broken{0};    // those whose client has cancelled or gone before the answer
 };
 
-// Takes parcels until there are no more, or one says otherwise.
+// Takes parcels until the client has sent its last one, or until a parcel asks to stop reading or to end the call.
 template <class Reactor>
 class TakingParcels : public Reactor {
  public:

@@ -1,4 +1,4 @@
-// Actors that open an upload at a desk, and what they note of it.
+// Actors that open an upload at a desk, and the notes that they keep about it.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_CLIENT_UPLOADER_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_CLIENT_UPLOADER_H_
 
@@ -107,7 +107,7 @@ class UploadNotes {
   absl::optional<absl::Status> end_ ABSL_GUARDED_BY(mu_);
 };
 
-// Writes what the plan says, and meanwhile takes the answers.
+// Uploader: writes the parcels of its plan, and meanwhile reads the answers.
 class Uploader : public Actor {
  public:
   Mailbox<"write", int> write{this};

@@ -30,7 +30,7 @@
 
 namespace understudy {
 
-// What a test waits for: the first of each.
+// Events that a test can wait for. Each notification tells of the first event of its kind.
 struct DeskEvents {
   absl::Notification waits;      // a call of Wait has reached the desk
   absl::Notification cancelled;  // it was cancelled there

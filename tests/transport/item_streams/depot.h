@@ -23,7 +23,8 @@
 
 namespace understudy {
 
-// The time of a Write and a Next, far below that of their call. Shorter ones are repeated when they expire.
+// The timeout of a Write and a Next, far below that of their call. A Write or Next with a shorter timeout is repeated
+// when it expires.
 inline constexpr absl::Duration kPatience = absl::Hours(1);
 
 // Reads notes to their end, as many at once as it may, and answers with their number.

@@ -44,7 +44,7 @@ class NameNet {
     }
   }
 
-  // What is done to every message, in models of a wrong rule.
+  // Sets a function that is applied to every message, for models of a wrong rule.
   void SetSent(Sent sent) { sent_ = std::move(sent); }
 
   NameTable& table(int node) { return tables_[node]; }
@@ -75,7 +75,7 @@ class NameNet {
     kept_.erase({node, std::string(name)});
     Tell();
   }
-  // It keeps the name vacant.
+  // Returns whether the node keeps the name vacant.
   bool Keeps(int node, absl::string_view name) const { return kept_.contains({node, std::string(name)}); }
   bool Owns(int node, absl::string_view name) {
     const absl::optional<NameEntry> entry = tables_[node].Find(name);
@@ -118,7 +118,7 @@ class NameNet {
   void DeliverAll() {
     for (auto ready = Ready(); !ready.empty(); ready = Ready()) Deliver(ready.front().first, ready.front().second);
   }
-  // Puts what the tables have to tell on its way.
+  // Puts the messages that the tables have to send on their way.
   void Tell() {
     const int nodes = static_cast<int>(tables_.size());
     for (bool told = true; told;) {

@@ -57,7 +57,7 @@ class Latch {
   absl::optional<T> value_ ABSL_GUARDED_BY(mu_);
 };
 
-// What a node says of its peers.
+// PeerLog: the reports of a node about its peers.
 class PeerLog {
  public:
   void Add(const PeerEvent& event) {

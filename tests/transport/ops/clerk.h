@@ -1,4 +1,4 @@
-// Clerk: an actor that handles whatever it is sent.
+// Clerk: an actor that handles every message that it gets.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_OPS_CLERK_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_OPS_CLERK_H_
 

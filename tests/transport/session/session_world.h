@@ -60,7 +60,7 @@ class SessionWorld {
   SessionWorld(const SessionWorld&) = delete;
   SessionWorld& operator=(const SessionWorld&) = delete;
 
-  // What is under way arrives, stream by stream.
+  // Delivers all frames that are under way, stream by stream.
   void Join();
   // All streams break, both ends hear of it, and the next dial begins.
   void BreakAndTick();

@@ -32,7 +32,7 @@ namespace understudy::net_testing {
 
 class FaultProxy {
  public:
-  // Bits: what the dialling node says, and what the listening one answers.
+  // Directions, as bits: from the dialling node to the listening one, and back.
   static constexpr int kToListener = 1;
   static constexpr int kToDialler = 2;
   static constexpr int kBothWays = kToListener | kToDialler;
@@ -45,22 +45,22 @@ class FaultProxy {
 
   const std::string& address() const { return address_; }
 
-  // Nothing is read or passed on in these directions; connections stay.
+  // Stops reading and forwarding in these directions, and keeps the connections open.
   void Stall(int directions);
-  // Connections are closed, and those that come too.
+  // Closes all connections, and each new one as it comes.
   void Cut();
-  // Connections end with a reset (SO_LINGER 0). Those that come later are good.
+  // Ends all connections with a reset (SO_LINGER 0). Later connections are not affected.
   void ResetAll();
-  // What is passed on is so much late, each way.
+  // Forwards bytes late by `by`, in each direction.
   void Delay(absl::Duration by);
-  // So much is passed on a second, each way and connection.
+  // Forwards at most `bytes_per_second` in each direction of each connection.
   void Throttle(int64_t bytes_per_second);
   // Ends all faults.
   void Heal();
 
-  // Connections that came so far.
+  // Returns the number of connections accepted so far.
   int64_t accepted();
-  // What the dialling node has said on the connection that came last, from its beginning, as far as it was read.
+  // Returns the bytes that the dialling node has sent on the newest connection, as far as the proxy has read them.
   std::string said();
 
  private:

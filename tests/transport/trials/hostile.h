@@ -183,7 +183,7 @@ inline int64_t PeakBytesOf(int os_pid) {
 class Certificates {
  public:
   Certificates() { Make(); }
-  // Of a new authority.
+  // Makes a new authority, and new certificates of it for all nodes.
   void MakeAnew() {
     std::filesystem::remove(made_.File("all/ca.pem"));
     Make();
@@ -218,7 +218,8 @@ class HostileClientTest : public ::testing::Test {
     tally_ = house_->Find("ledger/tally");
     watch_ = std::make_unique<Watch>(house_->system(), tally_.pid());
   }
-  // The honest peer's messages, and what they meet, during `harm`.
+  // Runs `harm` while the honest peers exchange messages. Expects that all messages arrive in order and that the
+  // session of the honest peers does not end.
   void ExpectNoHarmBy(const std::function<void()>& harm) {
     lane_ += 2;
     Traffic traffic(*house_, tally_, 500, lane_);

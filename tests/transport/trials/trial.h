@@ -28,16 +28,16 @@
 
 namespace understudy::net_testing {
 
-// For what must happen, on a machine with twenty times the work that it can do.
+// The deadline for an event that must happen, on a machine with twenty times the work that it can do.
 inline constexpr absl::Duration kDeadline = absl::Seconds(60);
-// What may be added on such a machine to a time that the library promises.
+// How late a promised time may be met on such a machine.
 inline constexpr absl::Duration kSlack = absl::Seconds(20);
 
-// Whether `is_true_now` becomes true in time. For what tells nobody that it has changed: what the kernel or another
-// process does. It is asked again and again.
+// Returns whether `is_true_now` becomes true in time, and calls it repeatedly until then. Use it for a state that sends
+// no notification when it changes, such as that of the kernel or of another process.
 bool Becomes(const std::function<bool()>& is_true_now);
 
-// What a node says of its peers, in the words of PeerEvent, and when.
+// Diary: the PeerEvents of a node as text, with their times.
 class Diary {
  public:
   void Add(absl::string_view line);

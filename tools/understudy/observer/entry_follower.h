@@ -31,8 +31,8 @@ class EntryFollower {
   using Method = std::unique_ptr<grpc::ClientReader<Entry>> (proto::Ops::Stub::*)(grpc::ClientContext*,
                                                                                   const proto::FollowRequest&);
 
-  // `channel` must outlive this object. `on_begin` is called before the first entry of each stream: what the streams
-  // before had told is told again.
+  // `channel` must outlive this object. `on_begin` is called before the first entry of each stream, because a
+  // new stream repeats entries that earlier streams brought.
   EntryFollower(OpsChannel& channel, Method method, std::function<void()> on_begin,
                 std::function<void(Entry entry)> on_entry)
       : channel_(channel), method_(method), on_begin_(std::move(on_begin)), on_entry_(std::move(on_entry)) {

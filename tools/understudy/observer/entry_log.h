@@ -34,8 +34,9 @@ class EntryLog {
     if (kept_.size() > limits::kObserverEntriesMax) kept_.pop_front();
   }
 
-  // What the pages have not got, as {"whole":…,"lost":…,"entries":[…]}; empty if there is nothing. `whole`: pages
-  // forget what they have. `lost`: so many entries came and went meanwhile.
+  // Returns the entries that pages have not got yet, as {"whole":…,"lost":…,"entries":[…]}, or an empty text if there
+  // are none. If `whole` is true, pages drop the entries that they show. `lost` counts the entries that were added and
+  // overwritten since the last call.
   std::string TakeFresh() {
     absl::MutexLock lock(&mu_);
     if (fresh_ == 0 && !is_whole_) return "";
@@ -44,7 +45,7 @@ class EntryLog {
     fresh_ = 0;
     return text;
   }
-  // All that is kept, for a page that begins. Call after TakeFresh.
+  // Returns all entries that are kept, for a page that was just opened. Call after TakeFresh.
   std::string All() const {
     absl::MutexLock lock(&mu_);
     return Text(/*is_whole=*/true, /*lost=*/0, kept_.size());

@@ -80,7 +80,7 @@ class NodeWatch {
   template <class Request, class Reply>
   absl::Status Look(absl::string_view event, OpsChannel::Method<Request, Reply> method, const Request& request);
   void TellNode();
-  // Tells all pages, and remembers `body` for later ones, unless it is what they know.
+  // Sends `body` to all pages and keeps it for pages opened later. Does nothing if the last `body` was the same.
   void TellState(absl::string_view event, std::string body);
   void Tell(absl::string_view event, absl::string_view body) const;
   void TellOne(internal::EventStream& page, absl::string_view event, absl::string_view body) const;

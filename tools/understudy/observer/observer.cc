@@ -103,7 +103,7 @@ NodeWatch::Question Call(OpsChannel::Method<Request, Reply> method, Request requ
   };
 }
 
-// What a request asks a node; an error if it asks nothing that can be asked.
+// Returns the question that the HTTP request puts to a node, or an error if the request is not a valid question.
 absl::StatusOr<NodeWatch::Question> ActorQuestion(const HttpRequest& request) {
   proto::GetActorRequest actor;
   actor.set_actor(Query(request, "actor"));

@@ -3,12 +3,12 @@
 //   absl::StatusOr<std::unique_ptr<Observer>> observer = Observer::Start({.nodes = {"/run/house/ops"}});
 //   std::cout << (*observer)->PrintedAddress() << "\n";   // open it in a browser
 //
-// Guarantees: it is a client of the nodes' operator's services (transport/ops/ops.h) and has no rights but those of its
-// user there. While no page is open it asks the nodes nothing.
-// Security: it listens on 127.0.0.1 only. PageGuard decides which requests are answered: reads and actions need the
-// token that the printed address has in its fragment. The page loads nothing from elsewhere, and no other page can
-// frame it or read what it is sent. Threads: any. Lifetime: the destructor ends all pages, and waits for answers of
-// nodes that are under way, at most limits::kObserverAnswersWithin.
+// Guarantees: the observer is a client of the nodes' operator's services (transport/ops/ops.h) and has no other rights
+// there than its user. While no page is open, the observer asks the nodes nothing.
+// Security: the observer listens on 127.0.0.1 only. PageGuard decides which requests are answered: reads and actions
+// need the token that the printed address has in its fragment. The page loads nothing from elsewhere. No other page can
+// show it in a frame or read its data. Threads: any. Lifetime: the destructor ends all pages, and waits for answers
+// that nodes still owe, at most limits::kObserverAnswersWithin.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_OBSERVER_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_OBSERVER_OBSERVER_H_
 
@@ -40,7 +40,8 @@ class Observer {
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  // http://127.0.0.1:PORT/#TOKEN. Whoever has it can do what its user can, so it is for their terminal, not for a log.
+  // Returns http://127.0.0.1:PORT/#TOKEN. The token gives all rights of the observer's user, so write the address to
+  // the terminal of that user and never to a log.
   std::string PrintedAddress() const;
 
  private:

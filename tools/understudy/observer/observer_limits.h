@@ -12,7 +12,7 @@ namespace understudy::limits {
 
 // Nodes on one page: each costs three threads here.
 inline constexpr size_t kObservedNodesMax = 16;
-// How often a node is asked, while a page is open: what a person can follow.
+// How often a node is asked while a page is open. A person could not follow faster changes.
 inline constexpr absl::Duration kObserverAsksEvery = absl::Seconds(1);
 // How often entries that a node's streams brought go to the pages, together.
 inline constexpr absl::Duration kObserverTellsEvery = absl::Milliseconds(200);
@@ -24,8 +24,8 @@ inline constexpr size_t kObserverEntriesMax = 1000;
 inline constexpr uint32_t kObserverActorsMax = 100;
 // Requests of pages that wait for one node.
 inline constexpr size_t kObserverQuestionsMax = 64;
-// Supervisors and children of one node on the page, about: what a browser shows without delay, and what fits into
-// kObserverWaitingBytesMax. The page says that there are more.
+// The number of supervisors and children of one node on a page, approximately. A browser shows so many without delay,
+// and they fit into kObserverWaitingBytesMax. If there are more, the page says so.
 inline constexpr size_t kObserverTreeEntriesMax = 20'000;
 // Supervisors in one event, and characters of them: a tree goes to a page in parts.
 inline constexpr size_t kObserverTreePartChars = size_t{256} << 10;
@@ -37,7 +37,7 @@ inline constexpr absl::Duration kObserverConnectionWithin = absl::Seconds(20);
 inline constexpr absl::Duration kObserverReplyWithin = absl::Seconds(12);
 inline constexpr size_t kObserverConnectionBytesMax = size_t{16} << 10;
 inline constexpr size_t kObserverBodyBytesMax = 4096;
-// What waits for one page: the whole state of some large nodes.
+// The events and bytes that may wait to be sent to one page: enough for the whole state of some large nodes.
 inline constexpr size_t kObserverWaitingEventsMax = 4096;
 inline constexpr size_t kObserverWaitingBytesMax = size_t{32} << 20;
 

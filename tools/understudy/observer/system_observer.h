@@ -23,9 +23,9 @@ namespace understudy::tool {
 
 class SystemObserver {
  public:
-  // `node` may be null. All actions are allowed. The socket lies in `folder`, into which no other user may write;
-  // empty: a new one in the folder of temporary files. Errors: those of Ops::Start and Observer::Start; Unavailable: no
-  // folder can be made.
+  // `node` may be null. All actions are allowed. The socket lies in `folder`, into which no other user may write.
+  // If `folder` is empty, a new one is made in the folder of temporary files. Errors: the errors of Ops::Start and
+  // Observer::Start; Unavailable if no folder can be made.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<SystemObserver>> Start(ActorSystem& system, Node* node,
                                                                              const std::string& folder = "");
 

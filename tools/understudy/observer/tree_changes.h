@@ -17,9 +17,10 @@ namespace understudy::tool {
 class TreeChanges {
  public:
   // The changes since the last look, as JSON for pages: {"whole":false,"more":…,"clock":…,"gone":[pid…],
-  // "supervisors":[…],"own":[…],"children":[{"of":pid,"at":…,"child":…}…]}. A supervisor is told whole if it is new, or
-  // if it has other children; else without its children if anything of it has changed, and those of its children that
-  // changed, each with its place among them. None if nothing has changed; several if they are long.
+  // "supervisors":[…],"own":[…],"children":[{"of":pid,"at":…,"child":…}…]}. A supervisor that is new, or has other
+  // children than before, is in "supervisors" with all its children. Any other supervisor that has changed is in "own",
+  // without its children, and each child that has changed is in "children", with its place among its siblings. Returns
+  // no text if nothing has changed, and several texts if the changes are long.
   std::vector<std::string> Look(proto::GetTreeReply tree);
   // The whole tree at the last look, for a page that begins. `whole` is true in the first part only.
   std::vector<std::string> All() const;
