@@ -184,8 +184,8 @@ void ActorCore::End() {
   if (ABSL_PREDICT_FALSE(system().observation().sees_steps())) TraceEnd(*this, reason);
   stage_.BeginEnd();
   cell().BeginStop();
-  AwaitLook();  // a look that begins from now on sees that the actor is stopping, and reads nothing that is destroyed
-                // below
+  // A look that begins from now on sees that the actor is stopping, and reads nothing that is destroyed below.
+  AwaitLook();
   const bool has_crashed = parts_.exits_or_default().crash() != nullptr;
   if (has_crashed) LogCrash(*this, *reason.crash(), reason);
   if (!parts_.empty()) {
