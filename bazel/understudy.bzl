@@ -6,6 +6,7 @@ of its own keeps it. A workspace that uses these macros for its own code gives i
 """
 
 load("@com_github_grpc_grpc//bazel:cc_grpc_library.bzl", "cc_grpc_library")
+load(":joined.bzl", "joined", "joined_test_groups", "joined_test_source", "joined_test_tags")
 load(":precompiled.bzl", "precompiled")
 
 _FEATURES = ["layering_check"]
@@ -50,7 +51,7 @@ def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, 
     headers = _library_headers(package, deps, kwargs)
     native.cc_library(
         name = name,
-        srcs = srcs,
+        srcs = joined(name, srcs),
         hdrs = hdrs,
         copts = kwargs.pop("copts", headers.copts),
         deps = deps + headers.deps,
@@ -77,6 +78,7 @@ understudy_facade = rule(
 
 def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwargs):
     """A cc_test with GoogleTest and its main; `size` is "small" unless said otherwise."""
+    kwargs["tags"] = joined_test_tags(name, srcs, deps, size, features, kwargs)
     headers = _test_headers(native.package_name(), deps, kwargs)
     native.cc_test(
         name = name,
@@ -90,6 +92,25 @@ def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwar
         ],
         **kwargs
     )
+
+def joined_tests():
+    """Declares the tests joined_0_test, joined_1_test, … of all joinable tests of the package that are declared before (joined.bzl)."""
+    for group in joined_test_groups():
+        headers = _test_headers(native.package_name(), group.deps, {})
+        native.cc_test(
+            name = group.name,
+            size = group.size,
+            srcs = [joined_test_source(group.name, group.srcs)] + group.headers,
+            copts = headers.copts,
+            data = group.data,
+            env = group.env,
+            features = _FEATURES,
+            tags = group.tags + ["joined_test", "manual"],
+            deps = group.deps + headers.deps + [
+                "@com_google_googletest//:gtest",
+                "@com_google_googletest//:gtest_main",
+            ],
+        )
 
 def understudy_tree_test(name, src, factories, size = "small", **kwargs):
     """A test that a supervision tree's file can be read and started; it prints the tree, or all that is wrong.

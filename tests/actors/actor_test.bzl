@@ -71,6 +71,9 @@ _THREADS = [
     "timer_thread_test",
 ]
 
+# They use up what a process has, or read a name that is another in a joined test (bazel/joined.bzl).
+_ALONE = ["crash_report_test", "fatal_signals_test", "mailbox_sets_test"]
+
 _DEPS = [
     "//actors:api",
     "//actors:base",
@@ -98,6 +101,6 @@ def actor_test(name, deps = [], **kwargs):
         name = name,
         srcs = [name + ".cc"],
         deps = _DEPS + deps,
-        tags = tags_of(name),
+        tags = tags_of(name) + (["alone"] if name in _ALONE else []),
         **kwargs
     )

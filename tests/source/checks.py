@@ -105,6 +105,13 @@ def leftover(path, text):
         yield line_of(text, match.start()), f"{match[1]}: do it, or open an issue"
 
 
+def joins_tests(path, text):
+    if not re.fullmatch(r"tests/(?!consumer/|planted/).*BUILD", path) or text.rstrip().endswith("\njoined_tests()"):
+        return
+    for match in re.finditer(r"^[\[ ]*(understudy|one_thread|value|grpc_callback|actor)_test\(", text, re.MULTILINE):
+        yield line_of(text, match.start()), "end this file with joined_tests(), or .ci/run does not run this test"
+
+
 def includes(text):
     """(line, path) of each quoted include below understudy/."""
     code = without_comments(text)
@@ -121,4 +128,5 @@ ALL = [
     co_await_temporary,
     sleeping,
     leftover,
+    joins_tests,
 ]

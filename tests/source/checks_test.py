@@ -81,6 +81,14 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual(lines(checks.leftover, "README.md", "FIXME\n"), [1])
 
 
+    def test_a_test_that_is_not_joined_is_refused(self):
+        test = 'understudy_test(\n    name = "a_test",\n)\n'
+        self.assertEqual(lines(checks.joins_tests, "tests/a/BUILD", test), [1])
+        self.assertEqual(lines(checks.joins_tests, "tests/a/BUILD", "joined_tests()\n\n" + test), [3])
+        self.assertEqual(lines(checks.joins_tests, "tests/a/BUILD", test + "\njoined_tests()\n"), [])
+        self.assertEqual(lines(checks.joins_tests, "tests/a/BUILD", 'sh_test(name = "a_test")\n'), [])
+
+
 class LayersTest(unittest.TestCase):
     TABLE = "actors:low:\nactors:high: actors:low\nactors:top: actors:high  # comment\n"
     BUILD = """
