@@ -1,4 +1,4 @@
-// What the tests of hostile clients share: streams and connections on which a test writes frames itself, the resources
+// Helpers for the tests of hostile clients: streams and connections on which a test writes frames itself, the resources
 // that a process uses, and an honest pair of nodes whose session must not suffer.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
@@ -56,7 +56,7 @@ namespace understudy::net_testing {
 inline constexpr absl::Duration kLongSilence = absl::Minutes(5);
 inline constexpr absl::Duration kLongGrace = absl::Minutes(30);
 
-// One call of a node's only method, whose messages the test makes.
+// One call of the only gRPC method of a node, whose messages the test writes itself.
 class RawStream {
  public:
   using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
