@@ -1,5 +1,5 @@
-// One node with two peers, each on a network thread of its own. A frame of one peer that is held anywhere on its path
-// holds up nothing of the other.
+// One node with two peers, each on a network thread of its own. If a frame of one peer is held up anywhere on its path,
+// nothing of the other peer is delayed.
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ class GatedInbound : public Inbound {
     place_ = place;
     held_ = receiver;
   }
-  // False when nobody came within `timeout`.
+  // Returns false if no call was held within `timeout`.
   bool AwaitSomebody(absl::Duration timeout) {
     absl::MutexLock lock(&mu_);
     return mu_.AwaitWithTimeout(absl::Condition(&is_held_), timeout);

@@ -59,7 +59,7 @@ enum class Bug : uint8_t {
   kEntersNothing,  // what it does with OnChangesEntered
 };
 
-// What travels: a part of names, or the Down of an owner, by its serial.
+// A message between the nodes: a part of names, or the Down of an owner, by the owner's serial.
 struct Message {
   std::shared_ptr<const std::string> part;
   size_t hash = 0;  // of the part

@@ -61,7 +61,7 @@ class RawStream {
  public:
   using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  // With the certificate of `client`, of which there are files in the folder `certificates`, or plaintext.
+  // Connects with the certificate of `client` in the folder `certificates`, or in plaintext if that is empty.
   explicit RawStream(const std::string& address, absl::string_view certificates = "", absl::string_view client = "")
       : channel_(grpc::CreateCustomChannel("ipv4:" + address, CredentialsOf(certificates, client), Arguments())) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
