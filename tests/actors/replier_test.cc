@@ -35,7 +35,7 @@ struct Parcel {
 // What a bearer does with a parcel at the end of its route.
 enum class Last { kAnswers, kKeeps, kKeepsInTask, kKeepsInTimer, kForgets };
 
-// Passes parcels on; keeps, at the end of the route, as it was told.
+// Passes parcels on along its route; at the end of the route it does with them what `last` says.
 class Bearer final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};

@@ -190,8 +190,8 @@ TEST_P(NodeCorePeersApartTest, AMessageThatIsHeldOnItsWayHoldsUpNothingOfAnother
   b.See(a, for_b)[&Puppet::note].Tell(NoteOf(1));
   ASSERT_TRUE(a.inbound.AwaitSomebody(absl::Seconds(60)));
 
-  // Arrivals of c's, their deliveries and the answers to them; then sends to c, and what comes back. There are fewer
-  // than a first allowance has: what is due in time may wait behind the peer that is held.
+  // Asks from c arrive, are delivered and answered; then a sends to c, and the answers come back. The messages are
+  // fewer than a first allowance, because credit that is due at a later time may wait behind the peer that is held up.
   for (int64_t i = 0; i < 20; ++i) {
     const absl::StatusOr<net_testing::Answer> answer =
         c.system->Ask(c.See(a, for_c)[&Puppet::ask], NoteOf(100 + i), absl::Seconds(20));

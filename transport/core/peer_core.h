@@ -125,8 +125,7 @@ class PeerCore {
   void OnWritten(const NodeLink& link);
   void OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why);
   void OnProvedDead(absl::string_view node, NodeIncarnation incarnation);
-  // Called by the node's timer: sends heartbeats and does all other work of this peer
-  // that is due by now.
+  // Called by the node's timer. Does the work of this peer's credit and session that is due by now.
   void Tick();
 
   // ---- Router. Each function that returns bool returns false, and does nothing,
