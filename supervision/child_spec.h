@@ -3,9 +3,9 @@
 // Specs say what a supervisor has to do. How a child is started is opaque here (`start`). The
 // builders of builders.h fill specs in; FindSpecErrors (spec_errors.h) lists the errors of a spec.
 //
-// Terms are those of OTP's supervisor module, and so are the defaults where OTP has one:
-// permanent, stopped within 5 s (a supervisor: without limit), intensity 1 in
-// 5 s, never shut down automatically.
+// Terms and defaults are those of OTP's supervisor module where OTP has them: a child is
+// permanent and is stopped within 5 s (a child that is a supervisor: without limit); a
+// supervisor has intensity 1 in 5 s and does not shut down automatically.
 //
 // Threads: values.
 #ifndef UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_

@@ -19,7 +19,7 @@
 namespace understudy::internal {
 namespace {
 
-// One exit reason of the chain, without its causes, on one line.
+// Returns one exit reason of the chain, without its causes, on one line.
 std::string LineOf(const ExitReason& reason) {
   constexpr size_t kLineBytesMax = 500;
   std::string line = reason.ToStringWithoutCauses();

@@ -71,9 +71,9 @@ struct NodeCounters {
   int64_t forbidden = 0;        // signals of peers that had no grant for them
   int64_t late = 0;             // replies and signals that came when their receiver no longer waited for them
   int64_t streams_refused = 0;  // accepted streams that were closed or refused before they belonged to a session
-  // The same by cause, and besides them the streams that were refused in the name of a peer that the node has:
-  // "no_room", "no_hello", "not_a_hello", "gave_way", and in lower case the reasons of proto::Refuse, such as
-  // "name_taken".
+  // Refused streams by cause: those of `streams_refused`, and also streams whose Hello named a peer that the node
+  // already has. The causes are "no_room", "no_hello", "not_a_hello", "gave_way", and the reasons of proto::Refuse in
+  // lower case, such as "name_taken".
   std::map<std::string, int64_t> streams_refused_by_cause;
   // Streams of this node that were refused there, by the cause that the peer gave: in lower case the reasons of
   // proto::Refuse.

@@ -60,7 +60,7 @@ struct Fault {
 // found.
 using Faults = std::multimap<int, Fault>;
 
-// The type that stands for that of an argument which this program does not know (LintTree). It has no fields.
+// Returns a type without fields, which LintTree uses for an argument whose type this program does not know.
 const Descriptor* UncheckedArgument() {
   static const Descriptor* const type = [] {
     google::protobuf::FileDescriptorProto file;

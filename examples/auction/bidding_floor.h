@@ -1,6 +1,6 @@
 // BiddingFloor: the clients' side of a run. It spawns a Bidder for each name in the
-// bids, and gives the bidders their offers: those of one lot one after another, in
-// file order, each when it is due. Different lots do not wait for each other.
+// bids, and gives the bidders their offers when they are due. The offers for one lot are
+// made one after another, in file order; different lots do not wait for each other.
 //
 // The floor counts acknowledged offers. It answers `reached` when that many offers
 // are acknowledged, and `finished` when every offer is acknowledged or given up; both

@@ -48,7 +48,8 @@ constexpr absl::Duration kStartPatience = absl::Seconds(60);
 constexpr absl::Duration kRunPatience = absl::Minutes(3);
 constexpr absl::Duration kStopPatience = absl::Seconds(30);
 constexpr absl::Duration kProcessStopsWithin = absl::Seconds(5);
-// Another attempt is necessary only if the process ends by itself just before it is killed.
+// The most attempts to kill a process. A second attempt is necessary only if the process ends by itself just before it
+// is killed.
 constexpr int kKillAttempts = 10;
 constexpr int kRestarts = 5;
 constexpr absl::Duration kPeriod = absl::Seconds(30);

@@ -18,7 +18,7 @@ std::string DefaultKeptFolder();
 // folder or is a link, which may lead to other files. Other errors are the operating system's, with the path.
 absl::Status MakeKeptFolder(const std::string& path);
 
-// While the object lives, standard error goes to a new file, also that of processes that are started meanwhile.
+// Redirects standard error to a new file while the object lives, also for processes that are started meanwhile.
 class StandardErrorToFile {
  public:
   static absl::StatusOr<StandardErrorToFile> To(const std::string& path);

@@ -53,7 +53,7 @@ class Reporter final : public understudy::Actor {
   const std::string node_;
   const ReportedStops stops_;
   const understudy::SupervisorRef supervisor_;
-  // The same moment on the wall clock and on the monotonic clock.
+  // The actor's start on the wall clock and on the monotonic clock.
   const absl::Time wall_start_ = context().WallNow();
   const understudy::MonotonicTime start_ = context().Now();
   const understudy::Named<ChronicleRef> chronicle_{std::string(kChronicle)};

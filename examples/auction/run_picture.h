@@ -20,8 +20,8 @@ struct Lane {
   std::string host;  // for a lot, the process in which it runs; empty for a process
 };
 
-// Draws the time from `start` to `end`. `happenings` may be in any order; those of processes and lots without a lane
-// are left out.
+// Draws the time from `start` to `end`. `happenings` may be in any order; happenings of processes and lots without a
+// lane are left out.
 std::string DrawRun(const std::vector<Lane>& lanes, const Chronicled& happenings, absl::Time start, absl::Time end);
 
 }  // namespace auction

@@ -1,7 +1,6 @@
 // RunPlan: everything that the seed decides, computed before the run starts.
 //
-// The same input, seed and kills give the same plan. The plan never decides
-// who wins. Any thread.
+// The same input, seed and kills give the same plan. Which bidder wins a lot does not depend on the plan. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PLAN_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_RUN_PLAN_H_
 

@@ -38,9 +38,8 @@ class TempFolder {
 // Writes a whole file. Returns the operating system's error, with the path.
 absl::Status WriteFile(const std::string& path, absl::string_view text);
 
-// As WriteFile, but replaces the file atomically: `text` is written to a temporary file beside it, which is then
-// renamed.
-// A file that is not a regular one, such as /dev/stdout, is written directly.
+// Does the same as WriteFile, but replaces the file atomically: `text` is written to a temporary file beside it, which
+// is then renamed. A file that is not a regular one, such as /dev/stdout, is written directly.
 absl::Status ReplaceFile(const std::string& path, absl::string_view text);
 
 // Returns OK if ReplaceFile will probably succeed. Leaves all files as they are.

@@ -1,7 +1,7 @@
-// Bank transactions: a teller moves money between random ones of 1,000 accounts. An account
-// that waits for the other's confirmation takes no further transfer, by a guard, but takes
-// deposits, because the handler is interleaved. So no circle of transfers can hang.
-// Oracle: each transfer is confirmed, and the sum of the balances is what it was.
+// Bank transactions: a teller moves money between accounts that it picks at random from 1,000. While an account waits
+// for the other's confirmation, a guard keeps it from taking a further transfer; it still takes deposits, because the
+// handler is interleaved. So accounts that wait for each other in a circle do not hang.
+// Oracle: each transfer is confirmed, and the sum of the balances has not changed.
 #include "understudy/actors/channel.h"
 #include "understudy/actors/pending_group.h"
 #include "understudy/examples/savina/programs.h"

@@ -1,6 +1,6 @@
-// Concurrent sorted list: 20 clients share a list whose operations take longer the longer it
-// is. One request in ten is an insertion, one in a hundred asks for the size.
-// Oracle: the number of answers; at the end the list is sorted and has what was inserted.
+// Concurrent sorted list: 20 clients share a list whose operations take longer the longer it is. One request in ten is
+// an insertion, one in a hundred asks for the size.
+// Oracle: the number of answers; at the end the list is sorted and has all inserted values.
 #include <algorithm>
 
 #include "understudy/actors/channel.h"

@@ -1,7 +1,7 @@
-// Filter bank: a signal goes to eight channels. Each is a pipeline of actors: delay, filter,
-// sampling, delay, filter. A joiner with a mailbox for each channel adds their k-th values,
-// which needs no numbers on the values: a channel that has given its k-th waits, closed.
-// Oracle: as many sums as the filters let through, and each is that of one computed without
+// Filter bank: a signal goes to eight channels. Each is a pipeline of actors: delay, filter, sampling, delay, filter. A
+// joiner with a mailbox for each channel adds their k-th values. The values need no numbers: a mailbox from which the
+// k-th value was taken stays closed until all k-th values have come.
+// Oracle: the joiner makes as many sums as the filters let values through, and each sum is the one computed without
 // actors.
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kChannels = 8;
 
-// What a stage does with a value; nothing if it lets none through.
+// Returns the value that a stage passes on, or nullopt if it passes none.
 using Step = std::function<absl::optional<double>(double)>;
 
 Step Delay(size_t length) {

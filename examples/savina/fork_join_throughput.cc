@@ -1,5 +1,5 @@
-// Fork-join, throughput: an actor sends to each of 60 others in turn, and does not wait
-// for what they do, only for room in their mailboxes.
+// Fork-join, throughput: an actor sends to each of 60 others in turn, and waits only for room in their mailboxes, not
+// for answers.
 // Oracle: the number of messages that the 60 have handled.
 #include "understudy/examples/savina/programs.h"
 

@@ -1,7 +1,7 @@
-// Logistic map: ten series x' = r x (1 - x), each with a rate r of its own, which another
-// actor multiplies. A series that waits for an answer handles nothing else, so the call
-// for its last term, sent behind the calls for the next ones, is answered after them.
-// Oracle: the sum of the last terms is that of the same series computed in one loop.
+// Logistic map: ten series x' = r x (1 - x), each an actor with a rate r of its own; another actor does the
+// multiplications. A series that waits for an answer handles no other message, so the call for its last term, which is
+// sent after the calls for the next terms, is also answered after them.
+// Oracle: the last terms have the same sum as when the series are computed in one loop.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

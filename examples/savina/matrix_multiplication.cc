@@ -1,7 +1,6 @@
-// Recursive matrix multiplication: a product is divided into eight of half the size, three
-// times. A master keeps what is to be done in a mailbox for each depth, which are open while
-// a worker is idle. Deeper tasks have a higher rank, so few of them wait at a time. The
-// factors never change, so all workers may read them.
+// Recursive matrix multiplication: a product is divided into eight of half the size, three times. A master keeps the
+// tasks in its mailboxes, one for each depth, which are open while a worker is idle. Deeper tasks have a higher rank,
+// so few of them wait at a time. The factors never change, so all workers may read them.
 // Oracle: the product of (i) and (j) has n i j at (i, j).
 #include <array>
 
@@ -33,7 +32,7 @@ struct Factors {
   size_t size = 0;
   std::vector<double> first, second;
 };
-// What a worker has done with its task: either has divided it, or has the product.
+// A worker's result for its task: the parts into which it divided the task, or the product.
 struct Finished {
   size_t worker = 0;
   Multiply task;

@@ -1,7 +1,7 @@
-// Successive over-relaxation: each point of a grid is an actor, and computes its value from
-// those of its four neighbours, a hundred times; first the red points of the chessboard,
-// then the black ones. A point has a mailbox for each side, closed while it has that value.
-// Oracle: each value is exactly that of the same computation in one loop.
+// Successive over-relaxation: each point of a grid is an actor. A hundred times it computes its value from the values
+// of its four neighbours; in each round the red points of the chessboard come first, then the black ones. A point has a
+// mailbox for each neighbour, which is closed once that neighbour's value of the round has come.
+// Oracle: each value is exactly the one that a loop without actors computes.
 #include <algorithm>
 #include <array>
 

@@ -1,6 +1,6 @@
-// Pi to many digits: a master hands out the terms of the formula of Bailey, Borwein and
-// Plouffe to 20 workers, ten at a time to each, and adds what they compute, in any order.
-// Oracle: all digits are those of Machin's formula, computed without actors.
+// Pi to many digits: a master hands out the terms of the formula of Bailey, Borwein and Plouffe to 20 workers, ten at a
+// time to each, and adds the results in the order in which they come.
+// Oracle: Machin's formula, computed without actors, gives the same digits.
 #include "absl/strings/str_cat.h"
 #include "understudy/examples/savina/programs.h"
 

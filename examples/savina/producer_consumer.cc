@@ -1,6 +1,6 @@
-// Producers and consumers with a bounded buffer: 40 producers put items into a buffer of
-// 50, and 40 consumers take them. Two guards are the whole coordination: the calls of
-// producers wait while the buffer is full, those of consumers while it is empty.
+// Producers and consumers with a bounded buffer: 40 producers put items into a buffer of 50, and 40 consumers take
+// them. Two guards are the whole coordination: producers' calls wait while the buffer is full, consumers' calls while
+// it is empty.
 // Oracle: all items are taken, and there were never more than 50.
 #include <algorithm>
 #include <deque>

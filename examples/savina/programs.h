@@ -1,5 +1,4 @@
-// The programs of the table in savina.cc. The file of each says what it does, what its size
-// counts and what its oracle is.
+// The programs of the table in savina.cc. The file of each program says what the program does and what its oracle is.
 #ifndef UNDERSTUDY_EXAMPLES_SAVINA_PROGRAMS_H_
 #define UNDERSTUDY_EXAMPLES_SAVINA_PROGRAMS_H_
 

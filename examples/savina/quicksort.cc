@@ -1,6 +1,6 @@
-// Quicksort: an actor divides its numbers by a pivot, starts two others for the smaller and
-// the greater ones, and joins what they send back. Few numbers are sorted at once. Vectors
-// move from actor to actor; an empty mailbox takes one of any size.
+// Quicksort: an actor divides its numbers by a pivot, starts two others for the smaller and the greater ones, and joins
+// the sorted parts that they send back. An actor that gets few numbers sorts them itself. Vectors are moved from actor
+// to actor, not copied; an empty mailbox takes a vector of any size.
 // Oracle: as many numbers as before, in order, with the same sum.
 #include <algorithm>
 #include <numeric>

@@ -5,8 +5,9 @@
 //   }
 //
 // A program is an actor. It starts the program's other actors, which are linked to it,
-// and checks what they have done: its oracle. It gives the result, or what is wrong with
-// it, to whoever asks its mailbox `result`. README.md has a table of the programs.
+// and checks what they have done: its oracle. The program answers an ask of its mailbox
+// `result` with its result, or with an error that says what is wrong with it. README.md
+// has a table of the programs.
 #ifndef UNDERSTUDY_EXAMPLES_SAVINA_SAVINA_H_
 #define UNDERSTUDY_EXAMPLES_SAVINA_SAVINA_H_
 

@@ -1,7 +1,7 @@
-// All-pairs shortest paths: 36 actors have a block of the matrix of distances each. At step
-// k every actor needs its parts of row k and of column k, from the actors that have them.
-// What a faster actor sends for a later step waits, by a predicate on the message.
-// Oracle: the distances are those of Floyd's algorithm in one loop.
+// All-pairs shortest paths: 36 actors have a block of the matrix of distances each. At step k every actor needs its
+// parts of row k and of column k, from the actors that have them. A predicate on the message makes parts for a later
+// step, which a faster actor sends, wait.
+// Oracle: Floyd's algorithm in one loop gives the same distances.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,5 @@
-// Thread ring: 100 actors in a ring hand on a token until it has made so many hops. Then a
-// tally goes round once, to which each member adds what it has counted before it ends.
+// Thread ring: 100 actors in a ring pass a token on until it has made the given number of hops. Then a tally goes round
+// once; each member adds the hops that it has counted, and ends.
 // Oracle: the sum of the members' counts, and who had the token last.
 #include "understudy/examples/savina/programs.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMembers = 100;
 
-// What a member has of the next one.
+// The channels to the next member of the ring.
 struct Next {
   Channel<int64_t> token;  // the hops that are left
   Channel<int64_t> tally;

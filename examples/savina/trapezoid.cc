@@ -1,5 +1,5 @@
 // Trapezoidal approximation: 100 workers integrate a part of [1, 5] each.
-// Oracle: the integral is 0.271080751953, within what the number of pieces allows.
+// Oracle: the integral is 0.271080751953, within the error that the number of pieces allows.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

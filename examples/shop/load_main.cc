@@ -1,7 +1,7 @@
 // load: customers of the shop, over plain gRPC. Each thread places, pays and ships one order after another.
 //
-// A call whose outcome is unknown is repeated. At the end the stock must be what the answers say: nothing lost, nothing
-// sold twice. Exit status 1: an order had no end, or the stock is wrong.
+// A call whose outcome is unknown is repeated. At the end the stock must agree with the answers: no item is lost, and
+// none is sold twice. Exit status 1: an order never reached its end, or the stock is wrong.
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -96,7 +96,7 @@ class Totals {
   std::vector<double> latencies_ ABSL_GUARDED_BY(mu_);  // of answered calls, in milliseconds
 };
 
-// The codes after which nobody knows whether the call was done.
+// Returns whether a call that ended with `code` may or may not have been done.
 bool IsUnknown(grpc::StatusCode code) {
   return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::ABORTED ||
          code == grpc::StatusCode::DEADLINE_EXCEEDED || code == grpc::StatusCode::RESOURCE_EXHAUSTED;

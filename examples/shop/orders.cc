@@ -22,7 +22,8 @@ using understudy::Task;
 constexpr absl::Duration kItemTimeout = absl::Seconds(2);
 // The pause before an item that has not confirmed the end of an order is asked again.
 constexpr absl::Duration kSettleEvery = absl::Milliseconds(200);
-// An order that nobody asks for ends its actor after this time. The journal has it.
+// The actor of an order that was never placed, or has reached its end, ends after this time without a request. The next
+// request starts it again from the journal.
 constexpr absl::Duration kForgottenAfter = absl::Seconds(5);
 
 // A bug that the tests must find: "the ask failed, so nothing was reserved".

@@ -1,4 +1,5 @@
-// The supervision trees of the two nodes: what runs, in which order it starts, and who is started again with whom.
+// The supervision trees of the two nodes: their children, the order in which these start, and which are restarted
+// together.
 #ifndef UNDERSTUDY_EXAMPLES_SHOP_SHOP_TREE_H_
 #define UNDERSTUDY_EXAMPLES_SHOP_SHOP_TREE_H_
 

@@ -16,7 +16,7 @@
 namespace understudy::internal {
 
 // Makes the proxy of `child`, which runs on another node. `child` must have a placement. The proxy writes to `life`;
-// `life->left`, from the child's last life, is used for the new one. `spawner` is that of this system; returns
+// `life->left`, from the child's last life, is used for the new one. `spawner` is this system's spawner; returns
 // FailedPrecondition if it is null.
 absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spawner* spawner,
                                                      const std::shared_ptr<RemoteLife>& life);

@@ -11,9 +11,9 @@
 // No clock and no decisions. Owner only, except for Look. References to a Child are valid until Remove. Each lookup
 // takes at most logarithmic time.
 //
-// Look reads, on another thread, the children and those of their fields that ChildTable writes. The owner changes these
-// under looks_mu_ and, because nobody else changes them, reads them without it. Nothing of a user's runs under the
-// lock: a spec, which has the arguments of its child, is destroyed after it.
+// Look reads the children and some of their fields on another thread: the fields that ChildTable writes. The owner
+// changes these with looks_mu_ held, and reads them without it, because no other thread changes them. No user code runs
+// with the lock held: a spec, which owns the arguments of its child, is destroyed after the lock is released.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 

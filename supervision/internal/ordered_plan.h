@@ -39,8 +39,8 @@ class OrderedPlan {
     return plan;
   }
 
-  // Whatever the plan did before, it now stops the children from `first` on, and then starts them. `end` must be
-  // greater than the key of every child.
+  // Replaces the present plan: stops the children from `first` on, and then starts them. `end` must be greater than the
+  // key of every child.
   void TurnBack(Key first, Key end) {
     is_stopping_ = true;
     first_ = first;

@@ -279,7 +279,7 @@ TEST(ActorSystemThreadsTest, AsksOfPlainThreadsAreAnsweredWhileTheTreeStops) {
   EXPECT_TRUE(understudy::IsCancelled(system.AwaitEnd(callee.pid(), absl::Hours(1)).status()));
 }
 
-// Accepts what is sent to other nodes, and answers nothing.
+// Accepts all messages to other nodes, and never answers.
 class SilentRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage&) override {

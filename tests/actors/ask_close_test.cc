@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 using Oracle = Call<int, int>;
 
-// Closes its mailbox `item` until what it asked is answered, awaiting nothing.
+// Asks without awaiting the answer, and keeps its mailbox `item` closed until the answer has come.
 class Selector final : public Actor {
  public:
   enum class What { kKeep, kHold, kEnd, kCancel };

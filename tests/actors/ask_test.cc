@@ -27,7 +27,7 @@ using Oracle = Call<int, int>;
 using OracleProbe = Probe<Oracle>;
 using Text = std::string;
 
-// Runs what a test gives it, as a coroutine of its own turn.
+// Runs a test's coroutine in its own turns.
 class Script final : public Actor {
  public:
   using Body = std::function<Task<>(Context&)>;
@@ -97,7 +97,7 @@ TEST_F(AskTest, ExpiresAtItsDeadlineAndALateReplyIsDropped) {
 }
 
 TEST_F(AskTest, ACallThatWaitsIsTakenBackWhenItExpires) {
-  // A mailbox that nobody opens.
+  // The mailbox `ask` is never open.
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 1}};
@@ -286,7 +286,7 @@ class Clerk final : public Actor {
   Behavior passing_{"passing", On(ask, &Clerk::Pass)};
 };
 
-// Keeps what it is handed, for ever.
+// Keeps every message that it gets until it ends.
 class Keeper final : public Actor {
  public:
   Mailbox<"hand", Handoff> hand{this};

@@ -164,7 +164,7 @@ TEST_F(BehaviorTest, IfChoosesByContentAndTheOthersWaitInOrder) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre(1, 3, -5)) << "the first clause that takes it";
 }
 
-// Postpones what it does not want yet.
+// Postpones each item until it gets `go`.
 class Postponer final : public Actor {
  public:
   Mailbox<"item", std::string> item{this};

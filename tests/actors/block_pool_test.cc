@@ -57,7 +57,7 @@ void OnNewThread(const std::function<void()>& body) {
   thread.Join();
 }
 
-// Nobody reads what the thread sends, so that each block is a new one.
+// No receiver frees a block, so each block that the thread allocates is a new one.
 TEST(BlockPoolTest, MessagesOfAThreadThatOnlySendsLieBesideTheOthersOfTheirReceiver) {
   if (!kPoolsBlocks) GTEST_SKIP() << "sanitizers see each block by itself";
   OnNewThread([] {

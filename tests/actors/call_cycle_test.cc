@@ -33,7 +33,7 @@ using ::testing::SizeIs;
 
 class Player;
 
-// What a handler is to do, in a message.
+// A message is a function that the receiver's handler runs.
 using Step = std::function<Task<absl::StatusOr<int>>(Player&)>;
 using Play = Call<Step, int>;
 using KeepStep = std::function<Task<>(Player&, Replier<int>)>;
@@ -344,8 +344,7 @@ TEST_F(CallCycleTest, OneLineTellsOfBothChains) {
   EXPECT_THAT(log.lines(), SizeIs(1));
 }
 
-// Whatever calls whom: where no circle is found all are answered, and where one
-// is, some expire.
+// Random players call each other. If no cycle is found, all calls are answered; if one is found, some expire.
 TEST(CallCycleSeedsTest, ExpiresExactlyWhatACircleHolds) {
   int with = 0;
   int without = 0;

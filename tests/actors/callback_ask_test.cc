@@ -28,7 +28,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Answers what it is asked with one more; keeps what is negative until it is told to answer, and fails at zero.
+// Answers a positive number with the number plus one, keeps the Replier of a negative number until it gets `answer`,
+// and fails at zero.
 class Oracle final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};

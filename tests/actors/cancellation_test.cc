@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 using Oracle = Call<int, int>;
 
-// Answers nobody: its mailbox is closed.
+// Never answers, because its mailbox is closed.
 class Closed final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
@@ -31,8 +31,7 @@ class Closed final : public Actor {
   }
 };
 
-// Asks the next for whoever asks it, twice at once where that is wished, and
-// notes what it was told.
+// Forwards each ask to `next_` by asks of its own (`times_` of them at once), and notes the answers.
 class Relay final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
@@ -51,7 +50,7 @@ class Relay final : public Actor {
     }
     co_return answer;
   }
-  // For nobody's call.
+  // Asks outside of any call.
   Task<> Own(int n) {
     auto asked = next_.Ask(n, absl::Hours(1));
     (void)co_await asked;
@@ -170,10 +169,10 @@ TEST_F(CancellationTest, ManyAsksInARowForOneCallAreAllAnswered) {
   EXPECT_EQ(*Ask(asking[&Asking::ask], 1000), 1000 * 999 / 2);
 }
 
-// Whoever asked has ended: what is still answered is late.
+// The asker has ended, so every answer to it is late.
 class LateReplyTest : public CancellationTest {
  protected:
-  // One that may answer `asker` when that has ended, or is about to.
+  // Returns the Replier of a call of `asker_`, with which a test answers after the asker has ended, or just before.
   Replier<int> Asked() {
     std::vector<Replier<int>> repliers;
     RunTask(asker_, [this](Script&) -> Task<> {

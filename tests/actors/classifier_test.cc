@@ -27,8 +27,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Sorts what comes to `any` by its first letter, and calls to `query` by what
-// they ask. `later` is closed until `open`.
+// Forwards each message in `any` to another mailbox by its first letter, and each call in `query` by its text. `later`
+// is closed until `open` comes.
 class Sorter final : public Actor {
  public:
   Mailbox<"any", Letter> any{this};
@@ -146,7 +146,7 @@ TEST_F(ClassifierTest, PassesOnBehindWhatHasArrived) {
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("sent before", "s"));
 }
 
-// Passes on what it has awaited for.
+// Awaits an answer before it forwards a call.
 class SlowSorter final : public Actor {
  public:
   Mailbox<"query", Call<int, int>> query{this};
@@ -405,7 +405,7 @@ TEST_F(ClassifierTest, TheActorsEndAnswersACallThatWasForwarded) {
   EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1);
 }
 
-// Counts what is given back to remote senders.
+// Records each release of a message's room that is reported for remote senders.
 class CountingRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }

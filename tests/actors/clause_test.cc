@@ -1,5 +1,5 @@
-// What a clause of a behaviour may have, and how many clauses there may be: callables of every size, several guards and
-// predicates, several clauses for one array of mailboxes (behavior.h).
+// Tests of what a clause of a behavior may have, and of how many clauses there may be: callables of every size, several
+// guards and predicates, several clauses for one array of mailboxes (behavior.h).
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -185,7 +185,7 @@ TEST_F(ClauseTest, AnArrayOfSixtyFourMayHaveSeveralClausesOfWhichTheFirstThatHol
   EXPECT_EQ(Ledger().of(Disposition::kDropped), 6);
 }
 
-// Takes what is urgent first, from one mailbox.
+// Takes urgent letters first, although all letters are in one mailbox.
 class Clerk final : public Actor {
  public:
   Mailbox<"letter", std::string> letter{this};

@@ -22,7 +22,7 @@
 namespace understudy {
 namespace {
 
-// A thread pool that counts what is scheduled there: each turn is, before it runs.
+// A thread pool that counts how often an actor is scheduled, that is once for each turn.
 class CountingExecutor final : public Executor {
  public:
   int64_t scheduled() const { return scheduled_.load(); }
@@ -93,7 +93,7 @@ struct Case {
   friend void PrintTo(const Case& self, std::ostream* out) { *out << self.name; }
 };
 
-// Calls what it is told in one handler.
+// Runs the function that it gets, within one handler.
 class Sender final : public Actor {
  public:
   Mailbox<"call", Call<std::function<void()>, int>> call{this};
@@ -126,7 +126,7 @@ class ClosedMailboxTest : public testing::TestWithParam<Case> {
 TEST_P(ClosedMailboxTest, ItsMailWakesNobody) {
   const Ref<Closed> closed = system_.Spawn<Closed>(GetParam().by);
   const Ref<Sender> sender = system_.Spawn<Sender>();
-  // It has started, and its last turn is over: it is idle, and whoever wakes it must schedule it.
+  // The actor has started, and its last turn is over: it is idle, and a sender that wakes it must schedule it.
   ASSERT_TRUE(system_.Ask(closed[&Closed::sum], 0, kLong).ok());
   const auto asker_has_ended = [&] { return system_.live_actors() == 2; };
   ASSERT_TRUE(executor_.BlockUntil(asker_has_ended, executor_.clock().Now() + kLong));

@@ -97,7 +97,7 @@ class CrashReportTest : public testing::Test {
   std::unique_ptr<ActorSystem> system_;
 };
 
-// A monitor before the crash, so that the reason is that of its Down.
+// Monitors the actor from before the crash on, and keeps the reason of the Down.
 class Watcher final : public Actor {
  public:
   Watcher(Pid pid, ExitReason* reason) : pid_(pid), reason_(reason) {}
@@ -201,7 +201,7 @@ TEST_F(CrashReportTest, AListenerIsToldOfEachCrashUntilItUnsubscribes) {
   EXPECT_EQ(told.size(), 2U);
 }
 
-// Ends by what is none of its handlers, or by a part of it.
+// Ends for a cause outside of its handlers, or by a predicate or its process body.
 class Frail final : public Actor {
  public:
   enum class How { kOverflow, kEarlyOverflow, kExitOfItself, kPredicate, kProcess };

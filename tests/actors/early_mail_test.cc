@@ -102,7 +102,7 @@ TEST_F(EarlyMailTest, BeyondTheMailboxesBytesItIsADeadLetter) {
               HasSubstr("66 bytes, and 33 more exceed its capacity of 66"));
 }
 
-// As large as it says, or more than any number holds.
+// A message whose size is `bytes`, up to the largest size_t.
 struct Load {
   size_t bytes = 0;
 };
@@ -142,7 +142,7 @@ TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {
   EXPECT_EQ(Ledger().of(Disposition::kDropped), 3);
 }
 
-// Runs what a test gives it: what it spawns has its mail before its first turn.
+// Runs a test's coroutine. An actor that it spawns and sends to has mail before its first turn.
 class Parent final : public Actor {
  public:
   using Body = std::function<Task<>(Parent&)>;
@@ -200,7 +200,7 @@ TEST_F(EarlyMailTest, IsADeadLetterWhenTheStartFailsAndItsAskersGetTheReason) {
   EXPECT_EQ(dead_letters().size(), 2U);
 }
 
-// Its start awaits; what comes meanwhile waits in closed mailboxes.
+// Awaits in Start. Messages that come meanwhile wait in closed mailboxes.
 class SlowStarter final : public Actor {
  public:
   Mailbox<"text", std::string> text{this, {.capacity_messages = 2}};

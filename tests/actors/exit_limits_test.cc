@@ -146,7 +146,7 @@ TEST_F(ExitLimitsTest, AtItsLimitAMonitorAnswersBySignal) {
   system().RunUntilIdle();
 }
 
-// Counts; at the tenth message it does what it was told to.
+// Counts items, and runs `at_tenth` at the tenth.
 class Counting final : public Actor {
  public:
   Mailbox<"item", int> item{this};

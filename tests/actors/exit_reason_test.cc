@@ -91,7 +91,7 @@ TEST(ExitReasonTest, AChainThatLostCausesDiffersFromOneThatNeverHadThem) {
   EXPECT_EQ(cut, ExitReason(cut));
   EXPECT_FALSE(cut == whole);
   EXPECT_FALSE(ExitReason::Stuck().CausedBy(cut) == ExitReason::Stuck().CausedBy(whole));
-  // Wherever the mark is in the chain.
+  // Only whether the chain lost causes counts, not which reason of the chain has the mark.
   EXPECT_EQ(cut.CausedBy(whole), whole.CausedBy(cut));
 }
 
@@ -158,7 +158,7 @@ TEST(ExitReasonTest, ATextThatIsCutSaysSoAndHowLongItWas) {
     EXPECT_LE(reason.bytes(), limits::kExitReasonBytesMax);
     EXPECT_GT(reason.bytes(), limits::kExitReasonBytesMax - 100);
     EXPECT_TRUE(absl::StrContains(reason.ToString(), "xxx… (cut: it had 1048576 bytes)"));
-    // What travels is not cut again.
+    // A reason that is built again from its parts, as on another node, is not cut again.
     EXPECT_EQ(reason, ExitReason::FromParts({reason.kind(), reason.status(), std::string(reason.exception_type()),
                                              std::string(reason.detail()), reason.os_value()}));
   }

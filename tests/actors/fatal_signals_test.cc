@@ -1,4 +1,4 @@
-// What a signal that ends the process writes to its standard error. Each crash happens in a child process.
+// Tests of the report in standard error when a signal ends the process. Each crash happens in a child process.
 #include "understudy/actors/internal/system/fatal_signals.h"
 
 #include <fcntl.h>

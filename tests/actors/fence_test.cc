@@ -30,13 +30,13 @@ using ::testing::HasSubstr;
 
 struct Work {};
 
-// What the hog's handler saw when it went on, and what others saw of it.
+// Notes of the hog's handler after it went on, and of other actors about the hog.
 struct Seen {
   std::vector<std::string> notes;
   void Note(std::string note) { notes.push_back(std::move(note)); }
 };
 
-// Its handler holds on, by `hold`, and then uses what an actor has.
+// The handler blocks in `hold`, and then sends, registers, starts a timer and spawns.
 class Hog final : public Actor {
  public:
   Mailbox<"work", Call<Work, int>> work{this};
@@ -97,7 +97,7 @@ class Client final : public Actor {
 
 std::string DownText() { return absl::StrCat("down: ", ExitReason::KilledHandlerRunning().ToString()); }
 
-// What is seen after the others have been told.
+// The notes that follow after other actors were told of the hog's end.
 std::vector<std::string> AfterItsDeath() {
   return {"send: CANCELLED", "register: CANCELLED", "timer: CANCELLED", "spawn: nobody", "destroyed"};
 }
@@ -140,7 +140,7 @@ TEST(FenceTest, AKilledHandlerThatGoesOnIsFencedAHundredMillisecondsLaterAndFree
   EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
 }
 
-// Nobody is killed twice, and a handler that returns in time ends in the ordinary way.
+// An actor whose handler returns before the fence ends in the ordinary way, and is not killed a second time.
 TEST(FenceTest, AHandlerThatReturnsInTimeIsNotFenced) {
   TestSystem system;
   auto seen = std::make_shared<Seen>();
@@ -175,7 +175,7 @@ TEST(FenceTest, AHandlerThatReturnsInTimeIsNotFenced) {
   EXPECT_EQ(system.fenced_actors(), 0);
 }
 
-// Its handler awaits nothing, but is a coroutine; its destructor takes long too.
+// The handler is a coroutine that does not await. The handler and the destructor both take long.
 class SlowToGo final : public Actor {
  public:
   Mailbox<"work", int> work{this};
@@ -349,7 +349,7 @@ TEST(FenceTest, ADeadLetterListenerThatRunsInTheHandlerHoldsUpNoFence) {
   EXPECT_EQ(heard, 4) << "what waited for it";
 }
 
-// Its destructor takes its time.
+// An object whose destructor waits for `may_go`.
 struct Slow {
   explicit Slow(absl::Notification* it_may) : may_go(it_may) {}
   Slow(Slow&& other) noexcept : may_go(std::exchange(other.may_go, nullptr)) {}

@@ -45,7 +45,7 @@ class FindBinaryTest : public testing::Test {
     return path.string();
   }
 
-  // What the program finds, without what Bazel has told this test.
+  // Returns what the program finds, without the environment variables that Bazel has set for this test.
   std::string Find(const std::string& binary, std::vector<std::pair<std::string, std::string>> environment = {}) {
     for (const char* name : {"RUNFILES_DIR", "TEST_SRCDIR", "TEST_WORKSPACE"}) {
       bool is_given = false;

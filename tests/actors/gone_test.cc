@@ -34,7 +34,7 @@ class Trace {
   const std::string what_;
 };
 
-// One handler is suspended, another holds on.
+// An actor with a suspended handler and one that blocks.
 class Hog final : public Actor {
  public:
   Hog(TestSystem* system, std::vector<std::string>* notes) : system_(system), notes_(notes), trace_(notes, "object") {}

@@ -37,7 +37,7 @@ struct Wide {
   std::array<int64_t, 5> values{};
 };
 
-// Notes what it gets; postpones words until `go`.
+// Notes its messages; postpones words until `go`.
 class Receiver final : public Actor {
  public:
   Mailbox<"word", Word> word{this};
@@ -101,7 +101,7 @@ TEST_F(HandedTest, ItHasTheValueThatWasSentWhateverItsSize) {
   EXPECT_THAT(notes_, ElementsAre("1 2", "thirteen byte", "3 4", "a text that is too long to lie in its string"));
 }
 
-// Of one size; plain data up to 32 bytes are copied another way than larger ones.
+// Plain data of `kSize` bytes. Up to 32 bytes are copied in a different way than larger data.
 template <size_t kSize>
 struct Bytes {
   std::array<unsigned char, kSize> bytes{};
@@ -213,7 +213,8 @@ TEST_F(HandedTest, AMessageMayHaveTheChannelThatItIsSentBy) {
   EXPECT_THAT(notes_, ElementsAre("1", "3"));
 }
 
-// As many mailboxes as there may be, so that some share their place in the table that senders look in.
+// An actor with the largest permitted number of mailboxes, so that some collide in the table in which senders look
+// mailboxes up.
 class Many final : public Actor {
  public:
   MailboxArray<"in", int64_t> in;

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// What a test says of a ledger, as its text does.
+// The expected counts of a ledger, under the names that its text has.
 struct Dispositions {
   int64_t accepted = 0, handled = 0, rejected = 0, failed = 0, expired = 0, cancelled = 0, dropped = 0, dead_letter = 0,
           forwarded = 0, waiting = 0;
@@ -83,7 +83,8 @@ class Disposing final : public Actor {
 
 class LedgerTest : public ActorTest {
  protected:
-  // Of one actor, or of all that have ended; all zero when there is none.
+  // Returns the ledger of a mailbox of one actor, or of all actors that have ended (a null pid); all zero if there is
+  // none.
   MessageLedger Of(Pid actor, const std::string& mailbox) {
     for (const MailboxLedger& ledger : system().MailboxLedgers()) {
       if (ledger.actor == actor && ledger.mailbox == mailbox) return ledger.messages;
@@ -117,7 +118,7 @@ TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
   EXPECT_EQ(Of(pid, "newest"), Are({.accepted = 2, .dropped = 1, .waiting = 1}));
   EXPECT_EQ(Of(pid, "dropped"), Are({.accepted = 5, .dropped = 5}));
   EXPECT_EQ(Of(pid, "refused"), Are({.accepted = 1, .rejected = 1}));
-  // It does not fit where it was forwarded to: that is the disposition of the message in hand.
+  // The mailbox to which a message is forwarded is full, so the message in hand becomes a dead letter.
   EXPECT_EQ(Of(pid, "sorted"), Are({.accepted = 3, .dead_letter = 2, .forwarded = 1}));
   EXPECT_EQ(Of(pid, "small"), Are({.accepted = 1, .waiting = 1}));
   EXPECT_EQ(Of(pid, "waits"), Are({.accepted = 1, .waiting = 1})) << "its handler awaits";
@@ -164,7 +165,7 @@ TEST_F(LedgerTest, EndedActorsAreTogetherByMailboxAndLivingOnesApart) {
               HasSubstr("plain (int) of ended actors: accepted 3 = handled 3"));
 }
 
-// An actor's mail before there are mailboxes, and what comes too late for them.
+// Messages that come before an actor has declared its mailboxes, and messages for a mailbox that it does not declare.
 TEST_F(LedgerTest, MessagesInNoMailboxAreCountedApart) {
   const Ref<Disposing> fated = system().Spawn<Disposing>();
   fated[&Disposing::plain].Tell(0);
@@ -237,8 +238,8 @@ TEST_F(LedgerTest, AReceiveThatPassesOnLeavesNothingInHand) {
   ExpectLedgersBalance(system());
 }
 
-// Whatever is sent to whom and whoever is killed: each mailbox has accepted what its senders say, and balances
-// whenever nothing runs.
+// Random sends and kills: each mailbox has accepted as many messages as its senders have counted, and its ledger
+// balances whenever no actor runs.
 TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
   int64_t rare = 0;
   ForEachSeed(200, [&](uint64_t seed) {
@@ -290,7 +291,7 @@ TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
     for (const MailboxLedger& ledger : system.MailboxLedgers()) {
       EXPECT_TRUE(ledger.actor.is_null());
       rare += ledger.messages.accepted - ledger.messages.of(Disposition::kHandled);
-      // What is forwarded, and the calls of an actor to itself, no sender has counted here.
+      // Forwarded messages, and calls of an actor to itself, are not in the senders' counts.
       if (ledger.mailbox != "small" && ledger.mailbox != "call") {
         EXPECT_EQ(ledger.messages.accepted, accepted[ledger.mailbox]) << ledger;
       }

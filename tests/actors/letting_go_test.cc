@@ -1,5 +1,5 @@
-// What the suspended handlers of an actor that ends may do while they are destroyed (semantics 5.4): release what they
-// hold. Sends, asks, spawns, timers and the like are refused.
+// Tests of what the suspended handlers of an ending actor may do while they are destroyed (semantics 5.4): they may
+// release the objects that they own. Sends, asks, spawns, timers and the like are refused.
 #include <functional>
 #include <memory>
 #include <string>
@@ -121,7 +121,7 @@ TEST_F(LettingGoTest, ThenOnExitMaySend) {
   other.ExpectNothing();
 }
 
-// A frame's Replier, monitor and scoped close still do what they are for.
+// The destructors of a Replier, monitor and scoped close in the frame still have their effect.
 class Keeper final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
@@ -161,7 +161,7 @@ TEST_F(LettingGoTest, RepliersMonitorsAndScopedClosesStillWork) {
   EXPECT_THAT(notes_, ::testing::UnorderedElementsAre("7", HasSubstr("CalleeExited")));
 }
 
-// Its frame passes its call on when it goes, which is too late.
+// The frame forwards its call when it is destroyed, which is too late.
 class LatePasser final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};

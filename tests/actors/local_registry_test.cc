@@ -54,7 +54,7 @@ TEST(UnownedNamesTest, ANameThatIsTooLongIsCut) {
   EXPECT_THAT(found, HasSubstr("(cut: it had 2550 bytes)"));
 }
 
-// Notes what it is told, and answers as it is told to.
+// Notes each call, and answers each Publish with `answer`.
 class NotingPublisher final : public NamePublisher {
  public:
   void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override {

@@ -1,4 +1,4 @@
-// What a line of the default log says besides its text: severity, time, process, thread, system and actor.
+// Tests of what a line of the default log has besides its text: severity, time, process, thread, system and actor.
 #include "understudy/actors/log_sink.h"
 
 #include <unistd.h>

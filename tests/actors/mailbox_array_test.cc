@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 
 using MailboxArrayTest = ActorTest;
 
-// A desk with a window for each label; which windows do what comes by message.
+// A desk with a window for each label. A message in `mode` chooses how the windows are handled.
 class Desk final : public Actor {
  public:
   static constexpr const char* kService = "town.Desk";

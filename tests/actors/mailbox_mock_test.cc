@@ -1,4 +1,4 @@
-// What MailboxMock does with each message, and when it fails the test.
+// Tests of what MailboxMock does with each message, and of when it fails the test.
 #include "understudy/actors/testing/mailbox_mock.h"
 
 #include <memory>

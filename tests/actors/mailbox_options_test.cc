@@ -32,7 +32,7 @@ namespace {
 
 class MailboxOptionsTest : public ActorTest {
  protected:
-  // What the start of a Box with these options fails with.
+  // Returns the status with which the start of a Box with these options fails, or OK.
   absl::Status StartOf(MailboxOptions options) {
     std::vector<ExitReason> ends;
     Do(parent_, [&](Script& self) {

@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// As many as there may be, less one, in an order of its own: each set that an order
-// begins with is another.
+// Returns one label less than an actor may have mailboxes, in a random order, so that the first labels of each order
+// are a different set.
 std::vector<std::string> Labels(uint32_t order) {
   std::vector<std::string> labels = {"a", "b"};
   for (int i = 2; i < limits::kMailboxesPerActorMax - 1; ++i) labels.push_back(absl::StrCat("source-", i));
@@ -65,7 +65,7 @@ TEST_F(MailboxSetsTest, ASetBeyondTheLimitFailsItsActorAndSaysSo) {
   EXPECT_EQ(end.kind(), ExitReason::Kind::kFailed);
   EXPECT_THAT(end.ToString(), HasSubstr("Joining: no room for mailbox in["));
   EXPECT_THAT(end.ToString(), HasSubstr("this process has 65536 different sets of mailboxes"));
-  // Those that are known go on.
+  // Actors with a known set of mailboxes still start.
   const Ref<Joining> known = system().Spawn<Joining>(Labels(0));
   system().RunUntilIdle();
   EXPECT_TRUE(known[&Joining::after].Send(1).ok());

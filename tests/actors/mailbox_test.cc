@@ -38,7 +38,7 @@ using ::testing::UnorderedElementsAre;
 
 using MailboxTest = ActorTest;
 
-// Its mailbox `put` is closed until `open` comes. Tells what it handles.
+// The mailbox `put` is closed until `open` comes. Tells `out` what it handles.
 class Shelf final : public Actor {
  public:
   Mailbox<"put", Parcel> put;
@@ -59,7 +59,7 @@ class Shelf final : public Actor {
   Behavior open_{"open", On(put, &Shelf::Put), On(ask, &Shelf::Answer)};
 };
 
-// Asks `shelf` for each of what it is told, and tells what came of it.
+// Asks `shelf` for each thing that it is told to want, and tells `out` the answer or the error.
 class Customer final : public Actor {
  public:
   Mailbox<"want", std::string> want{this};
@@ -176,7 +176,7 @@ TEST_F(MailboxTest, DropOldestBoundsBytesToo) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("bbb"));
 }
 
-// As Shelf, with nothing open at all for a second; or its only handler awaits.
+// An actor like Shelf, of which for a second no mailbox is open, or the only handler awaits.
 class Sleeper final : public Actor {
  public:
   Mailbox<"put", Parcel> put{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};

@@ -133,7 +133,7 @@ TEST_F(MailboxWatchTest, LookingRunsNoTurn) {
   EXPECT_FALSE(executor_.RunOne());
 }
 
-// Calls of a node whose session has ended: nobody cancels them.
+// Stands for a node whose session has ended, so its calls are never cancelled.
 class SilentRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }

@@ -35,7 +35,7 @@ class Book final : public Actor {
   Behavior open_{"open", On(load, [](int n) { return n + 1; }), On(extra, [] {})};
 };
 
-// What uses a book's `load` only.
+// A ref that uses only the mailbox `load` of a book.
 class BookRef : public Ref<Book> {
  public:
   using Ref<Book>::Ref;
@@ -43,7 +43,7 @@ class BookRef : public Ref<Book> {
   static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&Book::load)}; }
 };
 
-// What uses a mailbox that a book lacks.
+// A class with a mailbox that Book does not have.
 class Lacking final : public Actor {
  public:
   Mailbox<"missing", int> missing{this};

@@ -111,7 +111,7 @@ TEST_F(NodePlacesTest, ASystemsPlaceIsThatOfNoOtherNodeAndHasNoGeneration) {
   EXPECT_EQ(places_.Take(key(&systems[3]), Source::kSystem)->place, NodePlace(2));
 }
 
-// What NodePlaces should do, by looks at every index.
+// A simple reference implementation of NodePlaces, which searches all indices.
 class Reference {
  public:
   using Key = NodePlaces::Key;
@@ -173,7 +173,7 @@ class Reference {
     uint64_t died = 0;
   };
   static uint64_t Age(const Slot& slot) { return slot.is_used ? slot.died : 0; }
-  // Those that die at once do so in the order of their keys.
+  // Marks slots as dead. Slots that die at the same time do so in the order of their keys.
   void Die(std::vector<Slot*> dying) {
     std::sort(dying.begin(), dying.end(), [](const Slot* a, const Slot* b) { return *a->owner < *b->owner; });
     for (Slot* slot : dying) slot->died = ++deaths_;

@@ -27,7 +27,7 @@ void Trap(Script& self) {
       [&self](const ExitEvent& event) { self.Note(absl::StrCat("exit ", event.reason.ToString())); });
 }
 
-// Those of its parent too, as "parent …", and lives on.
+// Traps and notes all exits, those of the parent as "parent …", and does not end.
 void TrapAll(Script& self) {
   const auto note = [&self](const ExitEvent& event) {
     self.Note(absl::StrCat(event.from_parent ? "parent " : "exit ", event.reason.ToString()));

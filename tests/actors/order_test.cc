@@ -22,7 +22,7 @@ namespace {
 constexpr int kWorkers = 8;
 constexpr int kMessages = 5;
 
-// What the boss saw; checked on its turn.
+// Counts that the boss makes in its turns.
 struct Seen {
   int results = 0;
   int downs = 0;
@@ -86,7 +86,7 @@ Task<> Worker::Work() {
     // Alternately to two mailboxes: the order holds across them.
     (i % 2 == 0 ? boss[&Boss::result] : boss[&Boss::other]).Tell({number_, i});
   }
-  // Tell, then call: the call sees what was told.
+  // First a tell, then a call: the call is handled after the tell.
   auto asked = boss[&Boss::count].Ask(number_, absl::Seconds(60));
   absl::StatusOr<int> count = co_await asked;
   if (count.value_or(-1) == kMessages - 1) boss[&Boss::result].Tell({number_, kMessages - 1});

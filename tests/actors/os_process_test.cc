@@ -100,7 +100,7 @@ class Pipe {
   int writing_ = -1;
 };
 
-// Runs a script to its end; what it writes to descriptor 3 is `output`.
+// The result of RunScript, which runs a script to its end. `output` is what the script wrote to descriptor 3.
 struct Ran {
   ExitReason reason;
   std::string output;
@@ -148,16 +148,15 @@ TEST(OsProcess, TheEnvironmentIsOursPlusWhatIsAdded) {
 }
 
 TEST(OsProcess, OnlyTheListedDescriptorsAreInherited) {
-  // One that is not close-on-exec, as a library might leave it.
+  // A descriptor that is not close-on-exec, as a library might leave one open.
   const int leaked = open("/dev/null", O_RDONLY);
   ASSERT_GE(leaked, 0);
-  // The shell's glob opens one itself: what is open when it starts is listed by
-  // a program it has not opened anything for.
+  // A glob such as /proc/$$/fd/* would open a descriptor itself, so the script tests the numbers one by one.
   const Ran ran = RunScript(
       "for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do "
       "if [ -e /proc/$$/fd/$n ]; then echo $n; fi; done >&3");
   close(leaked);
-  // dash keeps a copy of what it redirects at 10 and above.
+  // dash keeps copies of redirected descriptors at 10 and above, which are not counted.
   std::string listed = ran.output.substr(0, ran.output.find("10\n"));
   EXPECT_TRUE(absl::StartsWith(listed, "0\n1\n2\n3\n")) << ran.output;
   EXPECT_EQ(listed, "0\n1\n2\n3\n") << ran.output;

@@ -51,7 +51,7 @@ class OwnerTurnTest : public ActorTest {
   Pid outside_pid_;
 };
 
-// Whatever context.h and actor.h offer, template forms by what they call.
+// All functions of context.h and actor.h; a template is covered by the function that it calls.
 TEST_F(OwnerTurnTest, ACallOfItsContextOutsideItIsNamed) {
   Open& self = outside();
   Context& context = self.context();
@@ -112,7 +112,7 @@ TEST_F(OwnerTurnTest, EndingAScopedCloseOrAMonitorHandleOutsideItIsNamed) {
   Do(system().Spawn<Script>(),
      [&](Script& /*other*/) { EXPECT_DEATH(close.reset(), "a ScopedClose of <.*> ends outside its turn"); });
   system().RunUntilIdle();
-  // What outlives its actor is nobody's.
+  // Objects that outlive their actor may be destroyed outside of a turn.
   system().Kill(owner.pid());
   system().RunUntilIdle();
   close.reset();

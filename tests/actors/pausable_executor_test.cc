@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Writes down what it is told, and a second later that its timer came.
+// Records each text that it gets, and a second later the event of a timer.
 class Diarist final : public Actor {
  public:
   Mailbox<"diarist/write", std::string> write{this};

@@ -169,7 +169,7 @@ TEST_F(PendingGroupTest, AnyInALoopGivesEachInTheOrderOfTheAnswers) {
 }
 
 TEST_F(PendingGroupTest, FirstOkCancelsTheRest) {
-  // A mailbox that nobody opens: the call waits until it is taken back.
+  // The mailbox `ask` is never open, so a call waits there until it is cancelled.
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
@@ -343,7 +343,7 @@ class Fickle final : public Actor {
   Behavior open_{"open", On(ask, &Fickle::Answer)};
 };
 
-// What a group gave must follow from what its members would have given.
+// Checks that the result of each kind of group follows from the results of its members.
 Task<> AskInEveryWay(Script& self, std::vector<Ref<Fickle>> fickle, uint64_t seed) {
   Random random(seed);
   for (int round = 0; round < 20; ++round) {

@@ -185,7 +185,8 @@ TEST_F(WaiterTest, IsADeadLetterWhenItsActorEnds) {
   EXPECT_THAT(dead_letters(), SizeIs(1));
 }
 
-// Postpones what it cannot give back.
+// Postpones messages that its handlers have taken by value or by move, forwarded or answered, so that they cannot be
+// put back.
 class Careless final : public Actor {
  public:
   Mailbox<"text", std::string> text{this};

@@ -58,7 +58,7 @@ class Saver final : public Actor {
 
 class PostponeCostTest : public ActorTest {
  protected:
-  // One that has postponed 1, 2 and so on to `messages`.
+  // Returns an actor that has postponed the numbers from 1 to `messages`.
   Ref<Saver> Saving(int messages) {
     Ref<Saver> saver = system().Spawn<Saver>(&taken_);
     system().RunUntilIdle();  // more messages than may come before it has started
@@ -155,7 +155,7 @@ class PostponedMailTest : public ActorTest {
   Ref<Sorter> Sorting(const MailboxOptions& options = {}) {
     return system().Spawn<Sorter>(&taken_, silent_.channel(), options);
   }
-  // One after the other, so that each is postponed before the next comes.
+  // Sends the numbers one after another, so that each is postponed before the next one comes.
   void Send(Ref<Sorter> to, const std::vector<int>& numbers) {
     for (const int n : numbers) {
       to[&Sorter::number].Tell(n);

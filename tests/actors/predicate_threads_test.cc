@@ -15,7 +15,7 @@
 namespace understudy {
 namespace {
 
-// Of this thread: it is in code of those who send.
+// True while this thread runs a sender's code.
 thread_local bool is_sending = false;
 
 class Sending {
@@ -30,7 +30,7 @@ struct Counts {
   std::atomic<int64_t> looks_at_once{0};  // of two threads
   std::atomic<int> looking{0};
 
-  // What each guard and predicate does.
+  // Each guard and predicate calls this function.
   void Look() {
     looks.fetch_add(1, std::memory_order_relaxed);
     if (is_sending) looks_of_senders.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ struct Counts {
 
 constexpr MailboxOptions kLarge = {.capacity_messages = 1'000'000};
 
-// What all receivers have.
+// The mailboxes and functions of all receivers.
 class Receiver : public Actor {
  public:
   Mailbox<"item", int> item{this, kLarge};
@@ -67,8 +67,7 @@ class Receiver : public Actor {
   int taken_ = 0;
 };
 
-// Takes by predicates, and asks a guard before each call. What comes to `any` is
-// forwarded to `item`.
+// Takes items by predicates, and calls under a guard. Messages in `any` are forwarded to `item`.
 class Behaving final : public Receiver {
  public:
   using Receiver::Receiver;
@@ -83,7 +82,7 @@ class Behaving final : public Receiver {
                    On(count, &Behaving::Count).When(&Behaving::LookWhenOpen)};
 };
 
-// The same in the process style.
+// The same receiver in the process style.
 class Receiving final : public Receiver {
  public:
   using Receiver::Receiver;

@@ -1,5 +1,5 @@
-// ProcessEnd: what is known of the end of a process besides its wait status (the end of its standard error, a kill for
-// want of memory). ProcessLimits: what a process may use.
+// Tests of ProcessEnd, which tells about the end of a process besides its wait status (the last lines of its standard
+// error, a kill by the OOM killer), and of ProcessLimits, the resources that a process may use.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ TEST(ProcessEnd, TheLastLinesOfItsStandardErrorAreInItsReasonAndMarked) {
   EXPECT_EQ(EndOf("kill -ABRT $$").ToString(), "OsSignal(6 SIGABRT)");
 }
 
-// A process that is killed from outside says nothing at its end, so what it said before is about something else.
+// A process that is killed from outside cannot write why it ends, so its last lines are about something else.
 TEST(ProcessEnd, StandardErrorIsNotQuotedAfterAKill) {
   EXPECT_EQ(EndOf("echo an actor crashed >&2; kill -KILL $$").ToString(), "OsSignal(9 SIGKILL)");
 }

@@ -101,7 +101,7 @@ TEST_F(ProcessStyleTest, APredicateLetsTheOthersWait) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre(1, 2, 3));
 }
 
-// Its handlers and its body await.
+// Both the handlers and the body await.
 class Nested final : public Actor {
  public:
   Mailbox<"go", int> go{this};
@@ -279,7 +279,7 @@ TEST_F(ProcessStyleTest, RanksBeginFromTheTopAfterIdling) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "low", "low"));
 }
 
-// The same, and receives something without ranks each time in between.
+// Does the same, and in between executes a Receive without ranks each time.
 class TurnsAndGoes final : public Actor {
  public:
   Mailbox<"high", int> high{this};
@@ -394,7 +394,7 @@ TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
 }
 #endif
 
-// Does what a process does not.
+// Calls Become, which an actor in the process style must not do.
 class Confused final : public Actor {
  public:
   enum class How { kByCall, kByReturning, kInStart };

@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// One coroutine, given by the test.
+// An actor in the process style whose body is a coroutine of the test.
 class Process final : public Actor {
  public:
   using Body = std::function<Task<>(Process&)>;
@@ -76,7 +76,7 @@ class ReceiveEventsTest : public ActorTest {
 };
 
 TEST_F(ReceiveEventsTest, AHandlerMayReceiveInItsTurn) {
-  // EBA: what the outer bound is there in the inner
+  // EBA: variables that the outer handler bound are visible in the inner handler.
   Ref<Process> process = Start([](Process& self) -> Task<> {
     for (int round = 0; round < 2; ++round) {
       auto outer = self.Receive(self.On(self.a, [&](int x) -> Task<> {
@@ -194,7 +194,7 @@ TEST_F(ReceiveEventsTest, IdleCountsFromWhatItRefusesOrDropsToo) {
 
 TEST_F(ReceiveEventsTest, AWaitingMessageWinsOverATimeoutThatHasCome) {
   Ref<Process> process = Start([](Process& self) -> Task<> {
-    // Its handler waits longer than the next timeout, which counts from the next Receive only.
+    // The message comes at the same instant as the timeout. The next timeout counts from the next Receive only.
     for (int i = 0; i < 3; ++i) {
       auto next = self.Receive(self.On(self.a, [&](int n) { self.Note("a ", n); }),
                                self.After(absl::Seconds(1), [&] { self.Note("timeout"); }));
@@ -439,7 +439,7 @@ TEST_F(ReceiveEventsDeathTest, AnEventWithoutAHandlerIsForTheProcessStyle) {
       "Down of <.*> has no handler; only the process style goes without");
 }
 
-// Whatever the order: a worker's results, its Down, and a flush in between.
+// Random orders of a worker's results, its Down, and a flush of the monitor in between.
 TEST(ReceiveEventsSeedsTest, ResultsComeBeforeTheirWorkersDown) {
   ForEachSeed(500, [](uint64_t seed) {
     TestSystem system(seed);

@@ -32,10 +32,10 @@ struct Parcel {
   std::vector<Channel<Parcel>> route;
 };
 
-// What a bearer does with a parcel that goes no further.
+// What a bearer does with a parcel at the end of its route.
 enum class Last { kAnswers, kKeeps, kKeepsInTask, kKeepsInTimer, kForgets };
 
-// Passes parcels on; keeps, at the end of the route, as it was told.
+// Passes parcels on along its route; at the end of the route it does with them what `last` says.
 class Bearer final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
@@ -234,7 +234,7 @@ TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
 
 using Wrapped = std::unique_ptr<Replier<int>>;
 
-// Has what it is asked, does what it is told, and answers late.
+// Keeps the Repliers of its calls, runs functions of a test, and answers late.
 class Holder final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
@@ -418,8 +418,8 @@ TEST_F(FencedReplierTest, AReplierInARefusedMessageBelongsToItsSenderAgain) {
   ExpectAnsweredByTheFence();
 }
 
-// Wherever a call is when somebody dies, its asker is told at once: nothing is
-// left to its deadline.
+// When an actor ends that has a call in its mailbox, in hand or in a Replier, the asker is told at once, before the
+// deadline.
 TEST(ReplierSeedsTest, EveryCallIsAnsweredWhoeverDiesWhenever) {
   int exited = 0;
   int answered = 0;

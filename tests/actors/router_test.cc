@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Notes what it is given; accepts all but what is too long.
+// Notes each call; accepts all messages but those of more than 10 bytes.
 class NotingRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& message) override {
@@ -372,7 +372,7 @@ TEST_F(RouterTest, ARemoteAskIsAnsweredByAReplySignalAndCancelledAtItsDeadline) 
   system().RunUntilIdle();
 }
 
-// Its arrival brings another.
+// A message whose parsing at the receiver sends another message.
 class ChainLetter {
  public:
   struct Descriptor {

@@ -115,7 +115,7 @@ TEST_F(SeededExecutorTest, VirtualWallTimePassesAlike) {
 
 constexpr auto kMeant = [] { return true; };
 
-// Its handler does not return for a while.
+// A turn whose user code does not return for `duration`.
 class Held final : public Runnable {
  public:
   Held(SeededExecutor& executor, absl::Duration duration, std::vector<std::string>& notes)

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 
 class SendThrowsTest : public ActorTest {};
 
-// Its copy throws, or its size does.
+// A message whose copy constructor or MessageBytes throws.
 struct Brittle {
   enum class Breaks { kNever, kCopied, kMeasured };
   explicit Brittle(Breaks how) : breaks(how) {}
@@ -83,7 +83,7 @@ TEST_F(SendThrowsTest, AnEarlySendThatThrowsTakesNoPlace) {
   system().RunUntilIdle();
 }
 
-// Its move throws when it is to.
+// A message whose move constructor throws if `breaks` is set.
 struct Fragile {
   explicit Fragile(bool it_breaks) : breaks(it_breaks) {}
   Fragile(Fragile&& other) : breaks(other.breaks) {  // NOLINT(performance-noexcept-move-constructor)
@@ -227,7 +227,7 @@ TEST_F(SendThrowsTest, AMessageThatWaitsForRoomThrowsBeforeItWaitsOrNotAtAll) {
   EXPECT_EQ(Ledger().accepted, 3 + 3 + 1) << "three are told to go";
 }
 
-// Measures what it passes on.
+// Forwards a message whose size must be measured, because the target is bounded in bytes.
 class Weighing final : public Actor {
  public:
   Mailbox<"in", int> in{this};
@@ -245,7 +245,7 @@ TEST_F(SendThrowsTest, AMessageThatIsForwardedAndWhoseSizeThrowsFailsItsActor) {
   EXPECT_EQ(Ledger().of(Disposition::kFailed), 1);
 }
 
-// What waits for it is kept.
+// An actor whose waiting messages are kept for its successor.
 template <class M>
 class Keeping final : public Actor {
  public:

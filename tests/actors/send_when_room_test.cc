@@ -131,7 +131,7 @@ TEST_F(SendWhenRoomTest, AnotherMailboxIsAnotherQueue) {
   EXPECT_THAT(notes_, ElementsAre("1 OK", "3 OK"));
 }
 
-// As many bytes as it says.
+// A message whose size is `bytes`.
 struct Load {
   size_t bytes = 0;
 };
@@ -372,7 +372,7 @@ TEST(SendWhenRoomDeathTest, TakingBackAMessageThatWasSentDies) {
   EXPECT_DEATH(system.RunUntilIdle(), "TakeMessage of a Sending whose message was accepted");
 }
 
-// Sends `count` numbers, each when there is room, and counts what was refused.
+// Sends `count` numbers, each when there is room, and counts the refused ones.
 Task<> Produce(Script& self, Channel<Box> to, int first, int count, absl::Duration timeout) {
   int refused = 0;
   for (int i = 0; i < count; ++i) {

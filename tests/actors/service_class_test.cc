@@ -1,5 +1,5 @@
-// What the classes that are generated from .proto services ask of an actor: it handles every mailbox of its service,
-// and it may serve several services.
+// Tests of what the classes that are generated from .proto services require of an actor: it must handle every mailbox
+// of its service, and it may serve several services.
 #include <string>
 #include <string_view>
 #include <vector>

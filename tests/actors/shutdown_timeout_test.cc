@@ -89,7 +89,7 @@ TEST_F(ShutdownTimeoutTest, ShutdownSaysSoOfOneWhoseOnExitRunsOn) {
         nullptr, [this](Script&, const ExitReason&) { system().seeded_executor().HoldHere(absl::Seconds(30)); });
     const auto stop = [&self](const Down&) { self.context().Stop(ExitReason::Shutdown()); };
     self.monitors.push_back(self.context().Monitor(child, stop));
-    // As a supervisor stops a child that has a second.
+    // Stops the child as a supervisor does whose child has a shutdown time of one second.
     self.context().TrapExits([](const ExitEvent&) {},
                              [&self, child](const ExitEvent& exit) {
                                self.context().Exit(child, exit.reason);
@@ -102,7 +102,7 @@ TEST_F(ShutdownTimeoutTest, ShutdownSaysSoOfOneWhoseOnExitRunsOn) {
 }
 
 TEST_F(ShutdownTimeoutTest, ShutdownIsInOrderThoughOneKillsAnother) {
-  // It was not told to end before: nobody had to kill it.
+  // The child is killed without being asked to end before, so this kill does not count as a missed time limit.
   (void)system().Spawn<Script>([](Script& self) {
     const Ref<Script> child = self.context().Spawn<Script>(SpawnOptions{.link = SpawnLink::kUnlinked});
     self.context().TrapExits([](const ExitEvent&) {},

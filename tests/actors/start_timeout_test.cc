@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What it does in its constructor, in Start, and with its first message.
+// What an actor does in its constructor, in Start, with its first message and in OnExit.
 struct Life {
   std::function<void()> construct = [] {};
   std::function<void()> start = [] {};
@@ -59,7 +59,7 @@ class Late final : public Actor {
 
 class StartTimeoutTest : public ActorTest {
  protected:
-  // One that has a second to start, which a plain thread spawns; it is told something.
+  // Spawns, from a plain thread, an actor with a start timeout of a second, and sends it a message.
   void Spawn(Life life) {
     begin_ = system().Now();
     late_ = system().Spawn<Late>(SpawnOptions{.registered_as = life.awaits ? "" : "late",  //
@@ -123,21 +123,21 @@ TEST_F(StartTimeoutTest, DoesNotEndTheHandlerOfAnActorThatStartedInTime) {
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
 }
 
-// It was late, and nobody had ended it yet.
+// The actor started after its timeout, but before it was fenced.
 TEST_F(StartTimeoutTest, DoesNotEndTheHandlerOfAnActorThatStartedLateButBeforeTheFence) {
   Spawn({.start = HoldFor(absl::Milliseconds(1050)), .handle = HoldFor(absl::Minutes(1))});
   system().Advance(absl::Minutes(2));
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
 }
 
-// It is told why, and has the time that it takes.
+// OnExit gets the reason, and may take as long as it needs.
 TEST_F(StartTimeoutTest, DoesNotCutShortTheEndOfAnActorWhoseStartFailed) {
   Spawn({.exit = HoldFor(absl::Seconds(5)), .fails = true});
   EXPECT_EQ(End(), ExitReason::Failed(absl::InternalError("no disk")));
   EXPECT_EQ(took_, absl::Seconds(5));
 }
 
-// What is overdue does not end in its own time.
+// An actor that has missed its start timeout may not take as long as it needs in OnExit.
 TEST_F(StartTimeoutTest, BoundsTheEndOfOneThatIsOverdue) {
   Spawn({.exit = HoldFor(absl::Hours(1)), .awaits = true, .never = true});
   EXPECT_EQ(End(), ExitReason::StartTimeoutHandlerRunning());

@@ -109,7 +109,7 @@ TEST_F(CodeLockTest, AnEventTimeoutBeginsAgainWithEachEvent) {
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("pass")) << "and the code is that of the manual again";
 }
 
-// Does in its turn what a test gives it.
+// Runs functions of a test in its turns.
 class Stage final : public Actor {
  public:
   using Step = std::function<void(Stage&)>;

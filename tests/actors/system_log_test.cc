@@ -1,4 +1,5 @@
-// What a system's log leaves out: lines below its level, and lines of a place that writes too many.
+// Tests of the lines that a system's log leaves out: lines below its level, and lines of a place in the source that
+// writes too many.
 #include <cstddef>
 #include <string>
 #include <vector>

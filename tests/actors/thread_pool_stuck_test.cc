@@ -96,7 +96,7 @@ TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
       for (Blocked& other : others_) pool_.Schedule(&other);
       internal::UserCode user(*internal::ThisWorker());
       for (Blocked& other : others_) other.done.WaitForNotification();
-      // It has been taken over: what it wakes runs elsewhere.
+      // This thread's worker has been taken over, so a turn that it schedules runs on another thread.
       Blocked late;
       late.go_on.Notify();
       {

@@ -223,7 +223,8 @@ TEST(ThreadPoolTest, AnIdlePoolDoesNothing) {
   pool.RunAt(pool.clock().Now() + absl::Milliseconds(100), [&] { later.Notify(); });
   later.WaitForNotification();
   EXPECT_EQ(pool.stats().parked, 2);
-  // It may have been in the middle of one, and gone to sleep after it; it would make fifty.
+  // The worker may have been in the middle of a round and have gone to sleep after it. Without sleep it would make
+  // fifty rounds.
   EXPECT_LE(pool.stats().rounds - before, 2);
 }
 

@@ -171,7 +171,7 @@ TEST_F(TickerTest, AnAtThatWaitsForTheWallClockEndsWithItsBehaviour) {
   out_.ExpectNothing();
 }
 
-// Its handler awaits when the timer comes.
+// An actor whose handler awaits when the timer fires.
 class HeldAt final : public Actor {
  public:
   Mailbox<"hold", int> hold{this};

@@ -29,7 +29,7 @@
 namespace understudy {
 namespace {
 
-// What a sender says, and what becomes of it.
+// A sender's message. A fatal one ends its receiver.
 struct Letter {
   int sender = 0;
   int number = 0;
@@ -84,7 +84,8 @@ class Record {
 // Opens and closes, and dies of fatal letters; every third life cannot start.
 class Mortal final : public Actor {
  public:
-  // With room for all that is ever sent: what a successor has no room for is a dead letter.
+  // The mailboxes have room for all letters that are ever sent, because a letter for which a successor has no room
+  // becomes a dead letter.
   Mailbox<"letter", Letter> letter{this, {.capacity_messages = 10000, .on_restart = OnRestart::kKeep}};
   Mailbox<"open", bool> open{this};
   Mailbox<"other", Letter> other{this, {.capacity_messages = 10000, .on_restart = OnRestart::kKeep}};
@@ -107,7 +108,7 @@ class Mortal final : public Actor {
   Behavior closed_{"closed", On(open, &Mortal::SetOpen)};
 };
 
-// Starts it again, with what it left.
+// Starts each successor of the Mortal, with the unhandled mail of the last one.
 class Keeper final : public Actor {
  public:
   Mailbox<"stop", bool> stop{this};
@@ -135,7 +136,7 @@ class Keeper final : public Actor {
   int life_ = 0;
 };
 
-// Who has the place now. Any thread.
+// The present life of the Mortal, to which senders send. Any thread.
 class Place {
  public:
   void Set(Ref<Mortal> ref) {
@@ -152,7 +153,7 @@ class Place {
   Ref<Mortal> ref_ ABSL_GUARDED_BY(mu_);
 };
 
-// Its own letters, each time it is told how many.
+// Sends as many letters as each message in `send` says.
 class Sender final : public Actor {
  public:
   Mailbox<"send", int> send{this};
@@ -248,7 +249,8 @@ TEST(UnhandledMailThreadsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
     system.RequestStop(sender.pid());  // behind what it has to do
     (void)system.AwaitEnd(sender.pid(), absl::Minutes(1));
   }
-  // All is open at last; whoever dies of a fatal letter has a successor. Each look nudges the present one.
+  // In the end all mailboxes are opened, and each Mortal that a fatal letter ends has a successor. Each check sends
+  // `open` to the present one.
   EXPECT_TRUE(BlockUntil(system, [&] {
     (void)cast.place->Get()[&Mortal::open].Send(true);
     return cast.record->IsOver();

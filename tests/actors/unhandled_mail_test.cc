@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// What the lives of a worker share.
+// State that the lives of a worker share.
 struct Job {
   std::vector<std::string> notes;
   bool is_open = false;  // handles what it gets
@@ -37,7 +37,7 @@ struct Job {
   int constructors_that_fail = 0;
 };
 
-// Notes what it handles, once it is open; 13 is its death.
+// Notes the messages that it handles once it is open; 13 ends it.
 class Worker final : public Actor {
  public:
   Mailbox<"kept", int> kept{this, {.capacity_messages = 4, .on_restart = OnRestart::kKeep}};
@@ -109,7 +109,7 @@ class UnhandledMailTest : public ActorTest {
     system().Exit(worker_.pid(), ExitReason::Failed(absl::DataLossError("disk")));
     system().RunUntilIdle();
   }
-  // The next life, which has what the last one left. `early` is sent at once.
+  // Spawns the next life with the last one's unhandled mail. `early` is sent at once.
   void BeginAgain(absl::optional<int> early = absl::nullopt) {
     Act([this, early](Boss& boss) {
       UnhandledMail unhandled_mail = std::move(boss.downs.back().unhandled_mail);
@@ -226,7 +226,7 @@ TEST_F(UnhandledMailTest, MailThatNoSuccessorTakesBecomesDeadLettersOfTheActorTh
 }
 
 TEST_F(UnhandledMailTest, OnlyAMonitoringParentGetsIt) {
-  // Its parent does not monitor it.
+  // Another actor than the worker's parent monitors it.
   Do(system().Spawn<Script>(), [this](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
   });
@@ -424,7 +424,7 @@ TEST_F(UnhandledMailTest, AKilledActorLeavesItsUnhandledMailAlsoWhenItIsFenced) 
   system().RunUntilIdle();
   EXPECT_EQ(Left(), 1U);
   Drop();
-  // Its handler does not return.
+  // An actor whose handler does not return for a second.
   class Hog final : public Actor {
    public:
     Mailbox<"kept", int> kept{this, {.on_restart = OnRestart::kKeep}};

@@ -1,6 +1,6 @@
-// Destructors of messages, answers, handlers and behaviours are user code, wherever they run. While one does not
-// return, other actors go on, and its actor can be fenced. The destructor is held by the seeded executor, which CHECKs
-// that it runs as user code, or on one real thread.
+// Destructors of messages, answers, handlers and behaviors run as user code everywhere in the kernel. While a
+// destructor does not return, other actors go on, and its actor can be fenced. The destructor is held by the seeded
+// executor, which CHECKs that it runs as user code, or on one real thread.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -40,7 +40,7 @@ class Slow {
 
 class Owner;
 
-// What it is to do, with a Slow.
+// What Owner does with a Slow whose destructor calls `hold`.
 struct Deed {
   void (Owner::*act)(const std::function<void()>* hold) = nullptr;
   const std::function<void()>* hold = nullptr;
@@ -238,7 +238,7 @@ TEST_P(UserDestructorTest, HoldsUpNobodyOnItsThread) {
 INSTANTIATE_TEST_SUITE_P(Destructor, UserDestructorTest, ::testing::ValuesIn(Ways()),
                          [](const auto& info) { return info.param.name; });
 
-// What waits for an actor that ends is destroyed when its end has been told.
+// Messages that wait for an actor that ends are destroyed after the others were told of its end.
 TEST(UserDestructorAtTheEndTest, DestructorsOfWaitingMessagesDelayNobodyWhoIsToldOfTheEnd) {
   TestSystem system;
   int held = 0;
@@ -285,7 +285,7 @@ TEST(UserDestructorAtTheEndTest, AHandlerThatTheObjectMakesInItsOwnIsDestroyedTo
   EXPECT_TRUE(is_there.expired());
 }
 
-// Becomes what it never is: in a handler that hangs, or as it ends.
+// Calls Become when it is too late for the new behavior: in a handler that hangs, and in OnExit.
 class BecomesTooLate final : public Actor {
  public:
   Mailbox<"go", std::function<void()>> go{this};

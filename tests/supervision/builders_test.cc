@@ -345,7 +345,7 @@ TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
   EXPECT_THAT(life->end().ToString(), HasSubstr("because of Failed(NOT_FOUND: no binary 'missing')"));
 }
 
-// ---- What is told.
+// ---- Supervision events.
 
 TEST_F(BuildersTest, EventsOfTheWholeTreeReachItsHandler) {
   system_.Spawn(OneForOne().OnEvent(Tell()).Child("s", Of(OneForOne().Child("a", A()))));

@@ -44,7 +44,7 @@ class Star final : public Actor {
   }
 };
 
-// What a child's lives share.
+// State that the lives of a child share.
 struct Lives {
   Ref<Oracle> oracle;
   int lives = 0;
@@ -119,7 +119,7 @@ class Astronomer final : public Actor {
   Behavior open_{"open", On(ask, &Astronomer::Ask).Interleaved(), On(watch, &Astronomer::Watch)};
 };
 
-// One child and what it asks and watches.
+// A supervisor with one child, and the actor that the child asks and monitors.
 struct Observatory {
   explicit Observatory(uint64_t seed) : system(seed), lives(std::make_shared<Lives>()) {
     lives->oracle = system.Spawn<Oracle>(lives);
@@ -134,7 +134,7 @@ struct Observatory {
     return children.ok() ? Ref<Astronomer>(children->children[0].pid) : Ref<Astronomer>();
   }
   void Crash() { system.Exit(Child().pid(), ExitReason::Failed(absl::DataLossError("disk"))); }
-  // What was heard since the last time.
+  // Returns what the child's lives have heard since the last call.
   std::vector<std::string> Heard() {
     system.RunUntilIdle();
     return std::exchange(lives->heard, {});

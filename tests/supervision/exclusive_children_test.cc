@@ -28,7 +28,7 @@ class ExclusiveChildrenTest : public testing::Test {
   auto IsGone() {
     return [this](Pid life) { return gone_.count(life) > 0; };
   }
-  // What Look tells: the children whose lives are gone, and the actors that are monitored.
+  // Returns the calls that Look makes: the children whose lives are gone, and the actors to be monitored.
   std::vector<std::string> Look(ExclusiveChildren& children) {
     std::vector<std::string> told;
     children.Look(

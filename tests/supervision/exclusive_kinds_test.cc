@@ -86,7 +86,7 @@ TEST_P(ExclusiveKindsTest, AnOrdinarySupervisorBeginsAgainAtOnce) {
   }
 }
 
-// It stops in order, and ends by itself; what it had to kill runs on.
+// The inner supervisor stops in order and ends by itself. The handler of the child that it had to kill still runs.
 TEST_P(ExclusiveKindsTest, AnExclusiveSupervisorThatStoppedInOrderBeginsAgainWhenTheHandlerItLeftIsGone) {
   const auto sibling_journal = std::make_shared<Journal>();
   Scene scene(

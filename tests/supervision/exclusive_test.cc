@@ -74,7 +74,7 @@ TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   EXPECT_EQ(journal->Take(), "gone at 5s") << "nobody was started beside it";
 }
 
-// Its supervisor gives up once a second, as long as the handler runs.
+// The child's supervisor gives up once a second, as long as the old handler runs.
 TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
@@ -195,7 +195,7 @@ TEST_F(ExclusiveLivesTest, WhatIsBelowIsKeptWhileTheSupervisorThatHasItMayAddToI
   EXPECT_EQ(lives_.Below("supervisor"), below);
 }
 
-// A handler that heeds nobody, on a thread of the pool.
+// A handler that reacts to no exit or kill, on a thread of the pool.
 TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
   struct State {
     absl::Mutex mu;

@@ -46,7 +46,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// What a job is like: its worker's name and manner.
+// The arguments of a job's worker.
 struct Job {
   std::string name;
   std::shared_ptr<Journal> journal;
@@ -410,7 +410,7 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), {.id = "a"}, kSoon).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(heard->Take(), "a started, a was stopped");
-  // What the shards' own supervisor has to say too.
+  // Events of the supervisor of the shards are reported too.
   system_.RequestStop(pool.pid());
   system_.RunUntilIdle();
   EXPECT_THAT(heard->Take(), HasSubstr(GetParam().shards == 1 ? " stops its children" : "shard-0 was stopped"));

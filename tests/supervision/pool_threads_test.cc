@@ -43,7 +43,7 @@ class Idler final : public Actor {
 };
 using Idlers = Pool<Idler(int)>;
 
-// Asks for everything at once, and gives what came of it.
+// The requests that a client makes at once. Answers has their results.
 struct Batch {
   std::vector<int> starts;
   std::vector<Pid> terminations;

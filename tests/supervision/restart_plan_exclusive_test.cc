@@ -265,7 +265,7 @@ TEST(ChildBudget, DoesNotCountARestartThatWaited) {
   EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted);
 }
 
-// The chain to the top, whatever the strategy: who gave up, and why.
+// With every strategy the chain of causes says which child gave up, and why.
 TEST(GivingUp, OfABackoffsOwnLimitCarriesTheWholeCauseChainWhateverTheStrategy) {
   for (const RestartStrategy strategy : kStrategies) {
     SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c"}));

@@ -271,7 +271,7 @@ TEST(RestartPlanRequests, RequestsAreAnsweredWhenAnExitTurnsAnOrderedPlanBack) {
   EXPECT_EQ(plan.Log(), "stop b, reply 1 NOT_FOUND, start a, start b");
 }
 
-// A child that is started again keeps its id whatever comes of that; a new one that cannot start is forgotten.
+// A child that is started again keeps its id even if the start fails; a new child that cannot start is forgotten.
 TEST(RestartPlanRequests, AStartChildOfAnIdThatIsBeingStartedAgainIsAnsweredAtOnce) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(Patient(Spec(strategy, {"a"})));

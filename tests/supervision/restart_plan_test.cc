@@ -1,5 +1,5 @@
-// RestartPlan where it does as OTP's supervisor: starting, restarting, stopping. What it does beyond that is tested in
-// restart_plan_requests_test.cc.
+// Tests of RestartPlan where it behaves as OTP's supervisor: starting, restarting, stopping.
+// restart_plan_requests_test.cc tests what OTP's supervisor does not have.
 #include "understudy/supervision/internal/restart_plan.h"
 
 #include <string>

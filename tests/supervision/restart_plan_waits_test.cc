@@ -178,9 +178,9 @@ TEST(RestartPlanStartWithin, AStartThatIsStoppedHasTheTimeOfAStop) {
   EXPECT_EQ(plan.Log(), "kill a, reply 1 OK, done");
 }
 
-// ---- What is no time of failing.
+// ---- Times that do not count as failing.
 
-// One that gives up when it has failed for a minute.
+// Returns a supervisor whose children give up when they have failed for a minute.
 SupervisorSpec GivesUpAfterAMinute(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
   for (ChildSpec& child : spec.children) {

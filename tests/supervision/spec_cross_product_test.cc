@@ -20,7 +20,7 @@ struct Choice {
   int errors = 0;  // of it alone
 };
 
-// How the child's backoff is, and what is wrong with it alone.
+// The backoffs of a child, each with the number of its own errors.
 std::vector<Choice<absl::optional<RestartBackoff>>> Backoffs() {
   return {{absl::nullopt},
           {RestartBackoff()},
@@ -94,10 +94,11 @@ int BudgetErrors(const RestartBudget& budget, const absl::optional<RestartBackof
                  int intensity, absl::Duration period) {
   int errors = restart == RestartType::kTemporary ? 1 : 0;
   const bool is_bad = budget.intensity < 0 || budget.period == absl::ZeroDuration();
-  // Its supervisor gives up first.
+  // The supervisor gives up before this budget is spent.
   const bool is_never_spent = budget.intensity > intensity && budget.period <= period;
   if (is_bad || is_never_spent) ++errors;
-  // After the first restart of a healthy time, of 30 s, none is counted.
+  // With a backoff only the first restart after a healthy time is counted, because the later ones wait. So a budget
+  // above 0 is never spent.
   const bool is_healthy_ever = backoff.has_value() && backoff->reset_after > absl::ZeroDuration();
   if (!is_bad && is_healthy_ever && budget.intensity > 0) ++errors;
   return errors;
@@ -191,7 +192,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
       }
     }
   }
-  // Of one that is right, each budget with each backoff too.
+  // For a child without other errors each budget is combined with each backoff too.
   for (const absl::optional<RestartBudget>& budget : Budgets()) {
     for (const auto& backoff : Backoffs()) {
       ChildSpec child{.id = "a", .factory = FactoryCall{.name = "f"}};

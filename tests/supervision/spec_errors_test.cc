@@ -228,7 +228,7 @@ TEST(SpecErrors, TwoProcessesWithOneNodeName) {
                   "child needs its own",
                   "child 'lots' / child 'y': id: 'y' is already the node name of child 'lots' / child 'x'; a process "
                   "child needs its own"));
-  // Of two siblings the id is the error.
+  // For two siblings the error is the id that they share.
   EXPECT_THAT(ErrorsOf({.children = {Process("p", {.binary = "b"}), Process("p", {.binary = "b"})}}),
               ElementsAre("child 'p': id: given to 2 children; each needs its own"));
 }

@@ -30,7 +30,7 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// Subscribes to its parent, unless another supervisor is given, and writes down what it hears.
+// Subscribes to the given supervisor, or else to its parent, and records the events that it gets.
 class Reporter final : public Actor {
  public:
   explicit Reporter(std::vector<std::string>* heard, SupervisorRef supervisor = SupervisorRef())
@@ -41,7 +41,7 @@ class Reporter final : public Actor {
 
  private:
   Task<StartResult> SubscribeFirst() {
-    // Its parent's exit ends it only after what was sent before.
+    // Traps exits, so that the parent's exit ends this actor only after it has handled the events sent before.
     context().TrapExits([](const ExitEvent&) {});
     const SupervisorRef supervisor = supervisor_.pid().is_null() ? SupervisorRef(context().Parent()) : supervisor_;
     auto asked = supervisor.subscribe().Ask({context().ChannelTo(event)}, kSoon);

@@ -47,7 +47,7 @@ namespace {
 constexpr int kSeeds = 1500;
 constexpr int kSteps = 60;
 
-// What a child does. Its lives look at it when they start, and when they are asked to stop.
+// How a child behaves. Each life reads it when it starts, and when it is asked to stop.
 struct Mood {
   enum class Start { kRuns, kFails, kThrows, kDeclines, kHangs, kDies, kTakesTime };
   enum class Stop { kStops, kIgnores, kTakesTime, kEndsNormally, kFails };
@@ -329,7 +329,7 @@ class Chaos {
     rivals_[name] = system_.Spawn<Child>(SpawnOptions{.registered_as = name}, "rival", mood, &rival_lives_).pid();
   }
 
-  // A query is answered in no time, and tells no less than what is there.
+  // Checks that a query is answered without any time passing, and that the answer has all live children.
   void Look(const std::shared_ptr<RootLife>& life) {
     if (random_.Below(4) != 0) return;
     const auto before = system_.Now();

@@ -1,4 +1,4 @@
-// What supervisors have noted, read from other threads.
+// Tests of reading the notes of supervisors on other threads.
 #include "understudy/supervision/supervisor_looks.h"
 
 #include <atomic>

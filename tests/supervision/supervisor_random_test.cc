@@ -50,7 +50,7 @@ constexpr int kDepth = 4;
 constexpr int kBlows = 30;
 constexpr absl::Duration kLeafStopsWithin = absl::Seconds(1);
 
-// What a leaf is like, in all its lives.
+// How a leaf behaves in all its lives.
 struct Habit {
   bool cannot_start = false;
   bool ignores_shutdown = false;
@@ -136,7 +136,7 @@ class RandomTree {
     launcher[&Launcher::exit].Tell(End{ExitReason::Shutdown()});
     for (int i = 0; i < 1000 && !life->has_ended(); ++i) system_.Advance(absl::Seconds(1));
     ASSERT_TRUE(life->has_ended());
-    // Those below one that was killed have their time.
+    // The children of a killed supervisor may still take their shutdown times.
     system_.Advance(kActors * kLeafStopsWithin);
     ASSERT_EQ(system_.live_actors(), 1) << "the watcher only";
     for (const auto& [pid, reign] : reigns_) CheckIntensity(reign);
@@ -149,7 +149,7 @@ class RandomTree {
     absl::Duration period;
     std::map<std::string, int> order;  // of its children
   };
-  // What one supervisor has told.
+  // The state of one supervisor according to its events.
   struct Reign {
     const Seat* seat = nullptr;
     Pid parent;
@@ -352,7 +352,7 @@ TEST_P(SupervisorRandom, KeepsItsPromisesUnderEverySeed) {
     if (testing::Test::HasFailure()) return;
   }
   if (only.has_value()) return;
-  // The seeds have reached what they are for.
+  // Each kind of event has occurred often enough, so the seeds cover all of them.
   using Kind = SupervisionEvent::Kind;
   for (const Kind kind : {Kind::kStarted, Kind::kStartFailed, Kind::kExited, Kind::kRestarting, Kind::kBackoff,
                           Kind::kStopped, Kind::kGaveUp, Kind::kShutdown}) {

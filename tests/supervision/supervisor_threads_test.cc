@@ -116,7 +116,7 @@ TEST_F(SupervisorThreadsTest, SpentIntensityEndsTheTree) {
   EXPECT_EQ(life->end().kind(), ExitReason::Kind::kRestartsExhausted) << life->end();
 }
 
-// Waits in its constructor or in its Start until the gate opens, heeding nobody.
+// Blocks its thread in its constructor or in Start until the gate opens, and so reacts to no exit or kill.
 class Blocker final : public Actor {
  public:
   Blocker(std::shared_ptr<absl::Notification> gate, bool in_constructor)

@@ -34,7 +34,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What a child's lives share.
+// State that the lives of a child share.
 struct Lives {
   std::vector<std::string> notes;
   bool is_open = false;
@@ -190,7 +190,7 @@ TEST_F(UnhandledMailOfChildTest, AForgottenChildHasNoSuccessor) {
   ASSERT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"clerk"}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 2);
-  // Another child of that id is another child.
+  // A new child with the id of a deleted one does not get the deleted child's unhandled mail.
   lives_->is_open = true;
   ASSERT_TRUE(system_.Ask(root.start_child(), StartChild{Of<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
@@ -257,7 +257,7 @@ TEST(UnhandledMailOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrde
       }
     }
     system.RunUntilIdle();
-    // One last life, open.
+    // Each child gets one more life, whose mailboxes are open.
     for (const std::shared_ptr<Lives>& life : lives) life->is_open = true;
     absl::StatusOr<Children> children = system.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
     for (const ChildInfo& child : children->children) system.Kill(child.pid);

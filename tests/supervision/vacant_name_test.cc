@@ -1,5 +1,5 @@
-// What other actors see of a supervised child's name while the child is down. Each test runs with many seeds, since its
-// promise must not depend on the order of turns.
+// Tests of how a supervised child's name looks to other actors while the child is down. Each test runs with many seeds,
+// since its promise must not depend on the order of turns.
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,13 +41,13 @@ class VacantNameTest : public testing::TestWithParam<uint64_t> {
     Ref<Worker>(*system_.WhereIs("book"))[&Worker::end].Tell({reason});
     system_.RunUntilIdle();
   }
-  // It cannot start again until Repair.
+  // Ends the child, which cannot start again until Repair.
   void Crash() {
     manner_->start_fails = absl::UnavailableError("the disk is full");
     End(ExitReason::Failed(absl::InternalError("a bug")));
   }
   void Repair() { manner_->start_fails = absl::OkStatus(); }
-  // What sending by the name answers, as a plain thread and at the deadline of Lookup.
+  // Returns the error of a send by the name, which is also that of a Lookup at its deadline.
   absl::Status Reached() {
     const absl::Status sent = named_->end().Send({ExitReason::Normal()});
     const absl::Status found = system_.Lookup<Ref<Worker>>("book", absl::ZeroDuration()).status();
@@ -103,7 +103,7 @@ TEST_P(VacantNameTest, ANameIsFreeWhenItsChildIsNotStartedAgain) {
   EXPECT_TRUE(IsNoName(Reached())) << Reached();
 }
 
-// Nobody who has the Down of the child finds its name vacant.
+// An actor that has got the Down of the child does not find its name vacant any more.
 TEST_P(VacantNameTest, ANameIsFreeBeforeTheDownOfAChildThatStaysDown) {
   for (const bool is_terminated : {false, true}) {
     const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_).Transient())));

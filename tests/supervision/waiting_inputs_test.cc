@@ -12,7 +12,7 @@ namespace {
 
 WaitingInput Terminate(const std::string& id) { return {.kind = WaitingInput::Kind::kTerminate, .id = id}; }
 
-// What Pop returns until there is nothing: "abc".
+// Returns the ids that Pop returns until the queue is empty, such as "abc".
 std::string PopAll(WaitingInputs& inputs) {
   std::string ids;
   while (absl::optional<WaitingInput> input = inputs.Pop()) absl::StrAppend(&ids, input->id);

@@ -64,10 +64,10 @@ class Keeper final : public Actor {
   Behavior keeping_{"keeping", On(greet, &Keeper::Greet), On(answer, &Keeper::Answer)};
 };
 
-// One call. Its client's cancellation gives the ask up.
+// The server's side of one call. If the client cancels the call, the ask is cancelled too.
 class GreetReactor final : public grpc::ServerUnaryReactor {
  public:
-  // What became of the asks.
+  // Counts of how the asks ended.
   struct Counts {
     std::atomic<int> callbacks{0};
     absl::BlockingCounter cancelled{kCancelled};

@@ -193,7 +193,7 @@ class Model {
     node.answers.push_back(*node.sender.GiveUp(kWaiter));
     return true;
   }
-  // Its turn in the line has come.
+  // The mailbox serves the node's sender that is next in its line.
   bool Serve(State& state, Node& node) {
     if (!node.in_line.has_value() || state.counted >= state.capacity) return false;
     ++state.counted;
@@ -331,7 +331,7 @@ class Model {
 
   // Nothing goes on by itself. Then what lies unused is looked for until all is back.
   std::string AtEnd(State state) {
-    // What was withheld is given back, and the window that comes with it is asked back when it is idle.
+    // Allowances that were withheld are given back, and windows that come with them are asked back when they are idle.
     for (Node& node : state.nodes) node.looks_left = 2;
     for (bool goes_on = true; goes_on && state.failure.empty();) {
       goes_on = false;
@@ -370,7 +370,7 @@ TEST(CreditModelTest, WhatIsAcceptedFindsItsRoomAndInTheEndNothingIsReserved) {
   }
 }
 
-// Little else is sent: the ways in which a wait can go are what is explored.
+// Few other messages are sent, because this start explores the ways in which a wait can go.
 State StartWaiting(int64_t capacity) {
   State state;
   state.capacity = capacity;
@@ -398,8 +398,8 @@ TEST(CreditModelTest, EachRuleOfWaitingThatIsBrokenIsFound) {
   EXPECT_THAT(failure(Bug::kGrantsAfterItGaveUp), HasSubstr("has not given up"));
 }
 
-// While a sender waits for room, no allowance is given back beside the line, also to the other node, so that nobody
-// overtakes it; then all that was withheld is.
+// While a sender waits for room, no allowance is given back to either node, so that no other sender overtakes it.
+// Afterwards all withheld allowances are given back.
 State StartWithholding() {
   State state;
   state.capacity = 1;

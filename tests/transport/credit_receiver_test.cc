@@ -38,7 +38,7 @@ class CreditReceiverTest : public ::testing::Test {
   void Leave(Admission admission, int64_t bytes = 10) {
     receiver_.OnReleased(kBox, admission, {.messages = 1, .bytes = bytes});
   }
-  // Does what is due, with a mailbox that has so much room; what is granted.
+  // Serves all mailboxes that are due as a mailbox with this much room would. Returns the change that the peer is told.
   absl::optional<CreditChange> Work(RoomAmount room, bool is_awaited = false) {
     absl::optional<CreditChange> told;
     for (const auto& [to, wish] : receiver_.TakeDue()) {

@@ -34,7 +34,7 @@ using ::testing::HasSubstr;
 constexpr NodePair kHere{.local_node = 1, .local = {11}, .peer_node = 2, .peer = {22}};
 constexpr NodePair kThere{.local_node = 2, .local = {22}, .peer_node = 1, .peer = {11}};
 
-// What `kThere` reads of what `kHere` wrote.
+// Returns what `kThere` decodes from bytes that `kHere` encoded.
 InboundEnvelope Decoded(const absl::StatusOr<std::string>& bytes) {
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   absl::StatusOr<InboundEnvelope> decoded = DecodeEnvelope(kThere, *bytes);

@@ -129,11 +129,11 @@ TEST(WhyDialFailed, NamesTheCure) {
   EXPECT_THAT(why("Connection reset by peer"), HasSubstr("of another authority"));
   EXPECT_THAT(why("Socket closed", /*is_tls=*/false), HasSubstr("start this node with it too"));
   EXPECT_THAT(why("?"), HasSubstr("a node of Understudy listens there"));
-  // It says so itself.
+  // The text has the reason already.
   EXPECT_EQ(why("names 'c': expected the DNS name b"), "names 'c': expected the DNS name b");
 }
 
-// Dials nowhere: the test says what becomes of a stream.
+// Does not connect; the test calls the events of the dialled stream.
 class HeldDialer final : public Dialer {
  public:
   std::unique_ptr<FrameStream> Dial(absl::string_view, absl::string_view, FrameStream::Events* dialled) override {
@@ -144,7 +144,7 @@ class HeldDialer final : public Dialer {
   FrameStream::Events* events = nullptr;
 };
 
-// What a session hears of a stream.
+// Records the events of a stream.
 class Heard final : public FrameStream::Events {
  public:
   void OnFrame(std::string frame) override { frames.push_back(std::move(frame)); }

@@ -37,7 +37,7 @@ Echo::Text Words(const std::string& words) {
   return text;
 }
 
-// What the supervisor told. Any thread.
+// The supervisor's events. Any thread.
 class Events {
  public:
   void Hear(const SupervisionEvent& event) {

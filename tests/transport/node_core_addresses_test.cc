@@ -75,7 +75,7 @@ TEST_F(AddressesTest, ANeighbourOfAKnownAddressIsNoProcessAndCountedAsForged) {
   const Puppeteer b = Make("b");
   const Puppeteer neighbour = Make("b");
   const Pid known = Known("a", b.ref.pid(), "b");
-  // What would be the neighbour's address if nothing were permuted, and guesses beside a known one.
+  // The address that the neighbour would have without the permutation, and two guesses near a known address.
   const Pid guesses[] = {Pid(known.place(), neighbour.ref.pid().cell(), neighbour.ref.pid().serial()),
                          Pid(known.place(), known.cell(), known.serial() + 1),
                          Pid(known.place(), known.cell() ^ 1, known.serial())};

@@ -1,4 +1,4 @@
-// NodeCore: what a draining node takes and refuses, and what it tells a PeerWatch.
+// Tests of NodeCore: what a draining node accepts and refuses, and what it reports to a PeerWatch.
 #include <cstdint>
 #include <memory>
 #include <string>

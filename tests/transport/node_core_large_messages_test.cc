@@ -44,7 +44,8 @@ static_assert(kLarge > kCreditTerms.first_allowance.bytes);
 
 class LargeMessagesTest : public ClusterTest {
  protected:
-  // A puppet of node a asks that of node b, for each of `texts` at once; the numbers are 1, 2, ...
+  // A puppet of node a asks a puppet of node b once for each of `texts`, without waiting in between; the asks are
+  // numbered 1, 2, ...
   std::shared_ptr<Diary> AskWith(const std::vector<std::string>& texts) {
     Join();
     const Puppeteer there = Make("b");
@@ -57,7 +58,7 @@ class LargeMessagesTest : public ClusterTest {
     Run(absl::Seconds(1));
     return here.diary;
   }
-  // What the sends of notes with these texts to `to` return, in one turn of a puppet of node a.
+  // Sends notes with these texts to `to` in one turn of a puppet of node a. Returns the status of each send.
   std::vector<absl::Status> TellWith(Pid to, const std::vector<std::string>& texts) {
     std::vector<absl::Status> sent;
     Do(Make("a"), [&, to](Puppet&) {

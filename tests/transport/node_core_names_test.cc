@@ -1,4 +1,4 @@
-// Names between nodes: what the table's rules (name_table_test) mean for actors, registries and sessions.
+// Tests of names between nodes: the effects of the table's rules (name_table_test) on actors, registries and sessions.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// One node with two peers, each on a network thread of its own. A frame of one peer that is held anywhere on its path
-// holds up nothing of the other.
+// One node with two peers, each on a network thread of its own. If a frame of one peer is held up anywhere on its path,
+// nothing of the other peer is delayed.
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ class GatedInbound : public Inbound {
     place_ = place;
     held_ = receiver;
   }
-  // False when nobody came within `timeout`.
+  // Returns false if no call was held within `timeout`.
   bool AwaitSomebody(absl::Duration timeout) {
     absl::MutexLock lock(&mu_);
     return mu_.AwaitWithTimeout(absl::Condition(&is_held_), timeout);
@@ -190,8 +190,8 @@ TEST_P(NodeCorePeersApartTest, AMessageThatIsHeldOnItsWayHoldsUpNothingOfAnother
   b.See(a, for_b)[&Puppet::note].Tell(NoteOf(1));
   ASSERT_TRUE(a.inbound.AwaitSomebody(absl::Seconds(60)));
 
-  // Arrivals of c's, their deliveries and the answers to them; then sends to c, and what comes back. There are fewer
-  // than a first allowance has: what is due in time may wait behind the peer that is held.
+  // Asks from c arrive, are delivered and answered; then a sends to c, and the answers come back. The messages are
+  // fewer than a first allowance, because credit that is due at a later time may wait behind the peer that is held up.
   for (int64_t i = 0; i < 20; ++i) {
     const absl::StatusOr<net_testing::Answer> answer =
         c.system->Ask(c.See(a, for_c)[&Puppet::ask], NoteOf(100 + i), absl::Seconds(20));

@@ -327,7 +327,7 @@ TEST_F(NodeCorePeersTest, WhatEndsTheSessionThatItBeginsHasNoGrantOfTheOneBefore
   EXPECT_TRUE(victim.ref[&Puppet::note].Send(NoteOf(1)).ok());
 }
 
-// The session is over when what came in its last frame is looked at.
+// The session has already ended when the contents of its last frame are handled.
 TEST_F(NodeCorePeersTest, AWantInTheFrameThatEndsItsSessionEntersNoLine) {
   Join();
   const Puppeteer a = Make("a");

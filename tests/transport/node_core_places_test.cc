@@ -77,7 +77,7 @@ TEST_F(NodeCorePlacesTest, AKeptPidAnswersNoProcessAndNeverReachesTheNodeInItsPl
   EXPECT_THAT(*b.diary, IsEmpty());
   Ask(a, now, 1);
   EXPECT_EQ(a.diary->back(), "answer 2");
-  // It says what it always said, to other nodes too.
+  // The pid has the same text and the same bytes on the wire as before.
   EXPECT_EQ(kept.ToString(), printed);
   EXPECT_EQ(ToProto(kept).SerializeAsString(), ref.SerializeAsString());
 }

@@ -47,7 +47,7 @@ class Library : public Actor {
   Behavior open_{"open", On(fetch, &Library::Keep), On(answer, &Library::AnswerAll)};
 };
 
-// Asks as often as it is told, and counts what comes back.
+// Asks as often as it is told to, and counts the answers by kind.
 class Reader : public Actor {
  public:
   struct Count {

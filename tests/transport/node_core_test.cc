@@ -157,7 +157,7 @@ TEST_F(NodeCoreTest, WithoutASessionASendAnswersNoConnection) {
   EXPECT_TRUE(IsNoConnection(status)) << status;
 }
 
-// As when a third node passes it on before this one has noticed that b was restarted.
+// This happens when a third node passes a pid of b on before this node has noticed that b was restarted.
 TEST_F(NodeCoreTest, APidOfAnIncarnationThatIsNotMetYetAnswersNoConnectionAndIsGoodLater) {
   Join();
   const Puppeteer a = Make("a");
@@ -311,8 +311,8 @@ TEST_F(NodeCoreTest, AfterDemonitorAndUnlinkNothingArrivesWheneverTheOtherEnds) 
   }
 }
 
-// Both link to and unlink from each other at the same time. Whatever came of it, both ends agree: a link that one of
-// them makes (or ends) when all is quiet is then there (or not) for both.
+// Two actors link to and unlink from each other at the same time. Afterwards both ends must agree: a link that one of
+// them makes (or ends) when no signal is under way then exists (or not) for both.
 // OTP LNK-14, LNK-16
 TEST_F(NodeCoreTest, AnyProgramOfLinksAndUnlinksOfTwoNodesEndsInAgreement) {
   ForEachSeed(200, [&](uint64_t seed) {

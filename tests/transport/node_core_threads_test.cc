@@ -131,7 +131,7 @@ TEST_F(NodeCoreThreadsTest, AsksFromManyThreadsAreAllAnsweredThroughCuts) {
   EXPECT_TRUE(core_a->Ledger().balances());
   EXPECT_TRUE(core_b->Ledger().balances());
 
-  // One goes while streams are open and the other still runs.
+  // One node is destroyed while streams are open and the other node still runs.
   EXPECT_TRUE(a->Shutdown(absl::Seconds(10)));
   core_a.reset();
   network_.CutAll();

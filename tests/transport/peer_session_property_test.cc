@@ -20,7 +20,7 @@
 namespace understudy {
 namespace {
 
-// What one node of a run sends, and checks of the other.
+// The messages that one node of a run sends, with which the other node's messages are checked.
 constexpr uint64_t kSenders = 3;
 struct Talker {
   std::map<uint64_t, int64_t> sent;  // by its senders
@@ -31,7 +31,7 @@ struct Talker {
   }
 };
 
-// Empty, or what was wrong: "SENDER NUMBER ...".
+// Returns what is wrong with the received messages, "SENDER NUMBER …", or an empty text.
 std::string CheckArrivals(const std::vector<std::string>& received, bool complete, const Talker& talker) {
   std::map<uint64_t, int64_t> last;
   for (const std::string& text : received) {

@@ -60,7 +60,7 @@ uint64_t BeginSession(PeerSession& a, const proto::Hello& hello, MonotonicTime n
   return stream;
 }
 
-// A pair with a session, and what it said so far forgotten.
+// A pair of nodes with a session, whose earlier events were discarded.
 class PeerSessionTest : public ::testing::Test {
  protected:
   void Join(SessionPair::Options options = {}) {
@@ -270,7 +270,7 @@ TEST_F(PeerSessionTest, ABadFrameEndsTheSessionOnceAtBothEnds) {
     pair().Inject(a(), bad);
     EXPECT_THAT(b().events, ElementsAre("ended 1 bad frame"));
     pair().RunFor(absl::Milliseconds(10));
-    // It may also find an acknowledgement of what it never sent.
+    // The node may also find that the frame acknowledges a slot that it never sent.
     EXPECT_THAT(a().events, ElementsAre(AnyOf("ended 1 ended by the peer", "ended 1 bad frame")));
   }
 }
@@ -385,7 +385,7 @@ TEST_F(PeerSessionTest, ADeadlineTravelsAsTheTimeThatIsLeftWhenTheFrameIsWritten
   pair().RunFor(absl::Seconds(2));
   pair().SetReachable(true);
   pair().RunFor(absl::Seconds(4));
-  // With one clock and no latency, what is left adds up to the same moment.
+  // With one clock and no latency, the time that is left gives the same deadline at both nodes.
   EXPECT_THAT(b().deadlines, ElementsAre(deadline));
 }
 

@@ -1,4 +1,5 @@
-// Process children under a supervisor: crashes in a row, what the processes leave behind, and the events that are told.
+// Tests of process children under a supervisor: repeated crashes, resources that processes leave behind, and the
+// supervision events.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +52,7 @@ using ::testing::StartsWith;
 
 constexpr absl::Duration kDeadline = absl::Minutes(4);
 
-// What the supervisor told. Any thread.
+// The supervisor's events. Any thread.
 class Events {
  public:
   void Hear(const SupervisionEvent& event) {
@@ -200,8 +201,8 @@ TEST_F(ProcessSupervisionTest, AChildHasItsLimits) {
               HasSubstr("about to crash | with 100 open files and 140737488355328 bytes"));
 }
 
-// One is killed after its six seconds, longer than the five that a child has otherwise; meanwhile the other still
-// stops.
+// One child is killed after its six seconds, which are longer than the default of five; meanwhile the other is still
+// stopping.
 TEST_F(ProcessSupervisionTest, AChildWithoutLimitIsWaitedForAndNotSignalled) {
   const std::string go_on = folder_ + "/go_on";
   ASSERT_EQ(mkfifo(go_on.c_str(), 0600), 0);
@@ -303,8 +304,9 @@ absl::Duration Median(std::vector<absl::Duration> times) {
 // A process with a sanitizer takes longer to begin its end and to be done with it.
 constexpr int kBySanitizer = kIsSanitized ? 3 : 1;
 
-// Each process exits kParentGoneDrain after its end of file at the latest, whatever it is doing, and its children have
-// theirs then. The rest of a second is for the kernel. On a slow machine all of that takes longer.
+// Each process exits at the latest kParentGoneDrain after it has read the end of file from its parent, even if a
+// handler does not return; its own children read their end of file then. The rest of a second is for the operating
+// system. On a slow machine all of that takes longer.
 TEST(ProcessOrphansOfASupervisor, SigkillOfItsProcessLeavesNoChildAliveASecondLater) {
   static_assert(limits::kParentGoneDrain < absl::Seconds(1));
   constexpr int kRounds = 5;

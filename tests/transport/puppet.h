@@ -1,4 +1,4 @@
-// Puppet: an actor that does in its turns what a test says, and writes down what happens to it.
+// Puppet: an actor that runs functions of a test in its turns, and records the events that it gets.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_PUPPET_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_PUPPET_H_
 

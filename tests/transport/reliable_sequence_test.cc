@@ -369,7 +369,7 @@ TEST(ReliableSequenceTest, PartsThatAreNotWhatTheyMayBeAreErrors) {
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, {.body = "x", .continues = true}).status()));
   const SlotView beyond{.body = "x", .part_of = limits::kEnvelopesInPartsMax + 1};
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, beyond).status()));
-  // All numbers together hold no more than their bound.
+  // All numbers together keep no more bytes than their bound.
   const std::string part(limits::kSlotBytesMax, 'x');
   absl::Status status;
   uint64_t number = 0;

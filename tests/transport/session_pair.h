@@ -39,7 +39,7 @@ class SessionPair {
     StreamIdentity identity = StreamIdentity::SameUser();
   };
 
-  // One of the two nodes, with all events and messages that its session reported.
+  // A node of the pair, with all events and messages that its session reported.
   struct Node {
     std::string name;
     uint64_t incarnation = 0;

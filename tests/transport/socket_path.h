@@ -39,7 +39,7 @@ inline std::string SocketPath(absl::string_view name = "socket") {
   return absl::StrCat(folder.path(), "/", name);
 }
 
-// The same as an address, for a child that may call only async-signal-safe functions.
+// Returns the path as a socket address, computed in advance for a child that may call only async-signal-safe functions.
 inline sockaddr_un SocketAddress(absl::string_view name = "socket") {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

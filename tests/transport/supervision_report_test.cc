@@ -31,7 +31,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a report must keep, in one text.
+// Returns a text of all fields that a report must keep.
 std::string Text(const SupervisionEvent& event) {
   std::string text = absl::StrCat(event.ToString(), "|", event.supervisor.ToString(), "|", event.pid.ToString(), "|",
                                   event.restarts, "|", absl::FormatDuration(event.wait), "|", event.time.nanos());

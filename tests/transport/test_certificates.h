@@ -29,8 +29,8 @@ class TestCertificates {
   TestCertificates(const TestCertificates&) = delete;
   TestCertificates& operator=(const TestCertificates&) = delete;
 
-  // Makes those of the nodes, which are separated by spaces, in the folder `set`. They have the authority that is
-  // there, or one that is made. `options` are those of tools/make_certs.
+  // Makes the certificates of `nodes`, which are separated by spaces, in the folder `set`. The authority in that folder
+  // signs them; if there is none, it is made first. `options` are passed to tools/make_certs.
   void Make(absl::string_view set, absl::string_view nodes, absl::string_view options = "") {
     const std::string command = absl::StrCat("tools/make_certs ", options, " ", File(set), " ", nodes, " 2>/dev/null");
     EXPECT_EQ(system(command.c_str()), 0) << command;
@@ -52,7 +52,8 @@ class TestCertificates {
     text << std::ifstream(File(name)).rdbuf();
     return text.str();
   }
-  // Of a node in the folder `set`. It trusts the authority in the folder `trusts`, or, if that is empty, its own.
+  // Returns the files of a node in the folder `set`. The node trusts the authority in the folder `trusts` or, if that
+  // is empty, in its own folder.
   TlsFiles Files(absl::string_view set, absl::string_view node, absl::string_view trusts = "") const {
     return {.certificate_file = File(absl::StrCat(set, "/", node, ".pem")),
             .key_file = File(absl::StrCat(set, "/", node, ".key")),

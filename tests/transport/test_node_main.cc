@@ -54,7 +54,7 @@ int Complain(const absl::Status& status) {
 }
 
 int RunStandalone(const std::string& name, const std::string& listen) {
-  // So that none is lost which comes before RunUntilSignal.
+  // Blocks SIGTERM, so that a signal that comes before RunUntilSignal is not lost.
   sigset_t stops;
   sigemptyset(&stops);
   sigaddset(&stops, SIGTERM);
@@ -68,7 +68,7 @@ int RunStandalone(const std::string& name, const std::string& listen) {
   return (*node)->RunUntilSignal(echo.pid());
 }
 
-// Of a process child, which has a certificate where the environment names a folder of them.
+// Returns the options of a process child, which has a certificate if the environment names a folder of certificates.
 NodeOptions ChildOptions(const std::string& name) {
   NodeOptions options;
   if (const char* folder = getenv("TEST_NODE_CERTIFICATES"); folder != nullptr) {
@@ -100,7 +100,7 @@ int RunHost() {
   return (*node)->RunTree(OneForOne().Child("host", Of(HostChildren(factories)).ShutdownWithoutLimit()));
 }
 
-// Asks the Echo of that name, and answers with what it says.
+// Asks the Echo named `other`, and answers with its answer.
 class Relay final : public EchoActor {
  public:
   Relay(std::string greeting, std::string other) : greeting_(std::move(greeting)), other_(std::move(other)) {}

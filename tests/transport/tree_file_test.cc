@@ -35,7 +35,7 @@ using google::protobuf::StringValue;
 using testing::HasSubstr;
 
 struct Ask {};
-// Says what it was made with.
+// Answers with the text that its constructor got.
 class Speaker final : public Actor {
  public:
   explicit Speaker(std::string text = "nothing") : text_(std::move(text)) {}
@@ -336,7 +336,7 @@ TEST(TreeFile, ATreeTooDeepIsRefusedAndDoesNotOverflowTheStack) {
   std::string text;
   for (int i = 0; i < 100000; ++i) absl::StrAppend(&text, "child { id: 's' supervisor { ");
   EXPECT_THAT(ErrorOf(text), HasSubstr("too deep"));
-  // One level too many for the rule, and not for the parser.
+  // One level more than the rule permits, but not too deep for the parser.
   text.clear();
   for (int i = 0; i < limits::kTreeDepthMax; ++i) absl::StrAppend(&text, "child { id: 's' supervisor { ");
   for (int i = 0; i < limits::kTreeDepthMax; ++i) absl::StrAppend(&text, "} } ");

@@ -180,7 +180,7 @@ class RandomTree {
   int names_ = 0;
 };
 
-// What differs first; empty when nothing does.
+// Returns the first difference, or an empty text.
 std::string Difference(const SupervisorSpec& a, const SupervisorSpec& b);
 
 std::string Difference(const ChildSpec& a, const ChildSpec& b) {

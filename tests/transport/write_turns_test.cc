@@ -1,4 +1,4 @@
-// Who writes to a stream: the frames of its session, and its heartbeats.
+// Tests of the turns in which a session's frames and heartbeats are written to a stream.
 #include "understudy/transport/session/write_turns.h"
 
 #include "absl/time/time.h"

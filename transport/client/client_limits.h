@@ -8,8 +8,8 @@
 
 namespace understudy::limits {
 
-// How often a client looks at its connection: eight times in `connect_within`, so that the end is late by an eighth at
-// most, but no more often than a person could notice, and no more rarely than once a second.
+// How often a client checks its connection: eight times in `connect_within`, so that a client that ends because it has
+// no connection is late by at most an eighth of that time. The two pauses below bound the interval.
 inline constexpr int kLooksPerConnectWithin = 8;
 inline constexpr absl::Duration kLookPauseMin = absl::Milliseconds(10);
 inline constexpr absl::Duration kLookPauseMax = absl::Seconds(1);

@@ -139,7 +139,8 @@ class ItemFlow final : public RpcFlow {
   }
   End AfterItem() {
     const absl::StatusOr<absl::optional<Item>> item = Take<NextItem<Item>>();
-    // The end of the call cancels it at the server, which must not take what it got for all of the items.
+    // The upload was cancelled. Ending the call here cancels it at the server, which otherwise could take the items
+    // that it got for all of them.
     if (!item.ok()) return item.status();
     if (!item->has_value()) {
       call().EndItems();

@@ -62,7 +62,7 @@ class RpcStream : public RpcCall {
   //
   // Writes an item. `ask` is answered when gRPC has taken it and may be given the next one. One Write at a time.
   virtual void Write(std::string item, const PendingId& ask) = 0;
-  // No more items come. Requires that no Write is under way.
+  // Tells the server that it has all items. Requires that no Write is under way.
   virtual void EndItems() = 0;
 };
 

@@ -1,5 +1,5 @@
-// NodeParts: what the cores of all peers of a node share. A message that is sent or
-// delivered takes no lock here, except where the header of a part says so.
+// NodeParts: the objects that the cores of all peers of a node share. A message that is
+// sent or delivered takes no lock here, except where the header of a part says so.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_PARTS_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_PARTS_H_
 

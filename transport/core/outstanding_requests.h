@@ -51,7 +51,8 @@ class OutstandingRequests {
   bool OnAnswers(Pid asker, uint64_t ask) { return calls_.erase({asker, ask}) > 0; }
   // Besides OnAnswers, for a call with ItemBits. Returns what its callee is to be told.
   absl::optional<Signal> OnStreamsAnswered(Pid asker, uint64_t ask) { return streams_.OnAnswers(asker, ask); }
-  // `item` found no room in the session. If its stream is not over, it ends at both ends. Returns what they are told.
+  // `item` found no room in the session. If its stream is not over, the stream ends at both ends. Returns the signals
+  // that tell them.
   absl::optional<PeerStreams::NoRoom> OnNoRoom(const Signal& item, const absl::Status& why);
 
   // ---- Coming in ----

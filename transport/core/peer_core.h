@@ -125,7 +125,7 @@ class PeerCore {
   void OnWritten(const NodeLink& link);
   void OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why);
   void OnProvedDead(absl::string_view node, NodeIncarnation incarnation);
-  // The timer's visit: does what is due by now.
+  // Called by the node's timer. Does the work of this peer's credit and session that is due by now.
   void Tick();
 
   // ---- Router. Each function that returns bool returns false, and does nothing,
@@ -309,7 +309,8 @@ class PeerCore {
   PeerCredit::Backlog CreditBacklog() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Has what follows from arrived or released messages and from changes of credit done, at once or later.
   void ScheduleCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Does what the peer's credit says is to be done: tells the peer, and appends to the deliveries.
+  // Takes the two lists of PeerCredit: sends the changes of credit to the peer, and appends the work for the system to
+  // the deliveries.
   void ApplyCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Returns false if `waiter` neither waits nor has room.
   bool GiveUp(const PeerCredit::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

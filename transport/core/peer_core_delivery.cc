@@ -1,4 +1,5 @@
-// PeerCore: what arrives from the peer, and what the system is told.
+// PeerCore: delivers the messages and signals that arrive from the peer, and tells the
+// system of the peer's sessions.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -54,7 +54,7 @@ class PendingHandshakes {
   void CountRefused(absl::string_view cause) { ++refused_[std::string(cause)]; }
   // The number of streams that were refused, since the node began.
   int64_t refused() const;
-  // The same by cause.
+  // The number of streams that were refused for each cause.
   const std::map<std::string, int64_t>& refused_by_cause() const { return refused_; }
 
  private:

@@ -27,7 +27,8 @@ class CallBudget {
   [[nodiscard]] absl::Status Admit(CallKind kind, size_t bytes);
   // An admitted call is over, which counts with that many bytes.
   void Release(CallKind kind, size_t bytes);
-  // Adds the bytes of a further message to those of an admitted call, or returns ResourceExhausted likewise.
+  // Adds the bytes of a further message to those of an admitted call, or returns ResourceExhausted with the bound that
+  // is reached.
   [[nodiscard]] absl::Status AddBytes(size_t bytes);
   // An admitted call counts with that many bytes less.
   void ReleaseBytes(size_t bytes) { bytes_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed); }

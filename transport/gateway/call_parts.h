@@ -1,4 +1,5 @@
-// What a gateway's unary calls and streams have in common: what gRPC says of a call and its client. Any thread.
+// Functions that a gateway's unary calls and streams share: they read what gRPC knows of a call and its client. Any
+// thread.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_CALL_PARTS_H_
 
@@ -15,8 +16,8 @@
 
 namespace understudy::internal {
 
-// Returns the error with which a call ends that has no request, although its client says that there is no more to come.
-// A client that has gone, or whose request gRPC has refused, is not told it.
+// Returns the error for a call whose client ended its stream of requests without sending one. A client that has
+// disconnected, or whose request gRPC refused, never sees this error.
 absl::Status NoRequestError();
 
 // Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients), and

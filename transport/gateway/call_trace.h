@@ -21,7 +21,8 @@ class Tracing;
 
 class CallTrace {
  public:
-  // Null if the call belongs to no trace. `service` and `rpc` are those of the call.
+  // Null if the call belongs to no trace. `service` and `rpc` name the rpc that is
+  // called.
   static std::unique_ptr<CallTrace> Begin(const ServiceHost& host, const grpc::ServerContextBase& context,
                                           absl::string_view service, absl::string_view rpc);
 

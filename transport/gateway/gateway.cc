@@ -364,10 +364,11 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   if (reflection_ != nullptr) reflection_->Drain();
   for (const auto& acceptor : acceptors_) acceptor->Stop();
   connections_->Close();
-  // Once gRPC shuts down, it closes a connection when the last call there has ended, with what the client has sent
-  // unread. The kernel then resets the connection and drops answers that it has not sent yet: of a stream, whose client
-  // sends window updates, the last ones. If the call has ended before, gRPC closes the connection only after a ping
-  // behind the answers has come back.
+  // Streams must end before gRPC shuts down. During its shutdown gRPC closes a connection as soon as the last call
+  // there has ended, without reading what the client has sent meanwhile, such as the window updates of a stream.
+  // Because of these unread bytes the operating system resets the connection and drops the last answers, which it has
+  // not sent yet. If a call ends before the shutdown, gRPC sends a ping after its answers, and closes the connection
+  // only when the ping has come back.
   budget_.RefuseStreams(within / 2);
   server_.Shutdown(end);
   const bool is_over = budget_.under_way() == 0;

@@ -62,7 +62,8 @@ struct GatewayOptions {
   // The TCP addresses at which clients connect. Port 0 means a free port. A node of the same system has addresses of
   // its own.
   std::vector<std::string> listen = {"127.0.0.1:0"};
-  // As a node's (credentials.h). With TLS every client has to have a certificate.
+  // The same rules hold as for a node (credentials.h). With TLS every client must have a
+  // certificate.
   Credentials credentials;
   // The actors that clients may call: each service at most once. With `node` there may be none: then clients see the
   // node's health.
@@ -80,7 +81,7 @@ struct GatewayOptions {
   absl::Duration drain_within = absl::Seconds(5);
   // Calls of all clients that are under way at once.
   int calls_max = 10'000;
-  // Those of them that take or return a stream. A client may keep a stream for as long as it likes.
+  // How many of these calls may take or return a stream. A client may keep a stream open for as long as it likes.
   int streams_max = 1'000;
   // Calls under way on one connection; further ones wait at the client.
   int calls_per_connection_max = 100;

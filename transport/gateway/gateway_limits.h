@@ -16,9 +16,10 @@ inline constexpr size_t kStatusMessageBytesMax = 1024;
 // for each service that it calls.
 inline constexpr size_t kHealthWatchesMax = 1024;
 
-// What an actor may be told of its caller (ExportedService::WithCaller): the metadata keys of a service, the values of
-// one call under these keys and the bytes of both, and the names in the client's certificate with their bytes. gRPC
-// itself takes 8 to 16 KiB of metadata for a call, so these bound what calls_max calls keep to 80 MiB, twice.
+// Bounds of what an actor may be told of its caller (ExportedService::WithCaller): the metadata keys of a service, the
+// values of one call under these keys and the bytes of both, and the names in the client's certificate with their
+// bytes. gRPC itself takes 8 to 16 KiB of metadata for a call. With these bounds calls_max calls keep at most 80 MiB of
+// metadata and 80 MiB of names.
 inline constexpr size_t kCallerKeysMax = 16;
 inline constexpr size_t kCallerKeyBytesMax = 64;
 inline constexpr size_t kCallerValuesMax = 64;
@@ -39,8 +40,8 @@ inline constexpr absl::Duration kFirstCallWithin = absl::Minutes(1);
 // (gRPC's default), so that clients whose machines have gone do not use up connections_max.
 inline constexpr absl::Duration kKeepaliveAfter = absl::Minutes(1);
 
-// What gRPC keeps for a call and for a connection besides the bytes of requests: enough that the quota of a gateway's
-// server is not used up by clients that are within the bounds of GatewayOptions.
+// Memory that gRPC is allowed for a call and for a connection, besides the bytes of requests. With these amounts
+// clients that keep within the bounds of GatewayOptions cannot use up the memory quota of a gateway's server.
 inline constexpr size_t kMemoryPerCallBytes = size_t{16} << 10;
 inline constexpr size_t kMemoryPerConnectionBytes = size_t{128} << 10;
 

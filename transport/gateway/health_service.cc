@@ -78,8 +78,8 @@ class HealthService::CheckCall final : public CallReactor {
   ReadItem request_;
 };
 
-// One call of Watch. Its state is guarded by the service's lock, in which it also begins its operations: no reaction is
-// called within them.
+// One call of Watch. Its state is guarded by the service's lock. It begins its gRPC operations with the lock held; this
+// cannot deadlock, because gRPC never calls a reaction from within them.
 class HealthService::WatchCall final : public CallReactor {
  public:
   WatchCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }

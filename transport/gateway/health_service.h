@@ -50,7 +50,7 @@ class HealthService final {
   class WatchCall;
 
   proto::HealthReply::Serving StatusOf(const std::string& service) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Tells those who watch what has changed, until Stop.
+  // Tells the clients that watch about each change of a service's state, until Stop.
   void Loop();
   void OnChange();
 

@@ -27,7 +27,7 @@ namespace understudy::internal {
 
 class CallServer;
 
-// What a read gives.
+// The result of a read.
 struct ReadItem {
   grpc::ByteBuffer bytes;
   // There is no item because of an error, or because the client has gone, and not because the items have ended.
@@ -83,7 +83,7 @@ class IncomingCall final {
   IncomingCall(const IncomingCall&) = delete;
   IncomingCall& operator=(const IncomingCall&) = delete;
 
-  // Such as "/auction.Auction/MakeOffer".
+  // The path of the rpc, such as "/auction.Auction/MakeOffer".
   const std::string& path() const { return context_.method(); }
   const grpc::ServerContextBase& context() const { return context_; }
 

@@ -36,8 +36,9 @@ constexpr const char* kPaths[] = {"/grpc.reflection.v1.ServerReflection/ServerRe
 
 }  // namespace
 
-// One call. It reads a request, writes the reply, and reads the next. Its state is guarded by the service's lock, in
-// which it also begins its operations: no reaction is called within them.
+// One call. It reads a request, writes the reply, and reads the next request. Its state is guarded by the service's
+// lock. It begins its gRPC operations with the lock held; this cannot deadlock, because gRPC never calls a reaction
+// from within them.
 class ReflectionService::Call final : public CallReactor {
  public:
   Call(ReflectionService& service, IncomingCall& call) : service_(service), call_(call) {

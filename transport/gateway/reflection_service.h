@@ -1,8 +1,8 @@
 // ReflectionService: grpc.reflection.v1 and v1alpha ServerReflection, for the services that a gateway exports.
 //
-// It tells the names of these services, and the .proto files that they need, and nothing else that is linked into the
-// program. gRPC's own service (libgrpc++_reflection) tells all of it, holds a thread for each call, and adds itself to
-// every server of the program that links it.
+// The service tells clients the names of these services and the .proto files that they need. It does not tell them of
+// other .proto files that are linked into the program. gRPC's own reflection service (libgrpc++_reflection) does, holds
+// a thread for each call, and adds itself to every server of the program that links it.
 //
 // Threads: any. Lifetime: must outlive the server's Shutdown, before which Drain must have been called.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_REFLECTION_SERVICE_H_

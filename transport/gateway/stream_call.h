@@ -100,10 +100,11 @@ class ClientAsk final : public StreamCall {
 
 // A call of an rpc that takes a stream.
 //
-// A read that gives no item has found the end of the items, or the client has gone, or gRPC has ended the call, for an
-// item that is too large or cannot be decompressed. The actor must not take the others for the first, and
-// ReadItem::has_failed tells them apart; OnCancel may come later. A client that has said "no more" in the middle of an
-// item, as none of gRPC's does, and then goes, is not told apart from one whose items have ended.
+// A read that gives no item has one of three causes: the items have ended, the client has disconnected, or gRPC has
+// ended the call because an item is too large or cannot be decompressed. The actor must not take the last two for the
+// end of the items; ReadItem::has_failed is true for them. OnCancel may be called later. One case is not detected: a
+// client that half-closes the call in the middle of an item and then disconnects looks like one whose items have ended.
+// No client of gRPC's does that.
 //
 // An item counts in the budget's bytes until the item after it was written to the actor, because the stream's credit
 // holds it until then.
@@ -118,7 +119,7 @@ class ClientUpload final : public StreamCall {
   void OnReadDone(bool ok) override;
 
  private:
-  // The client sends no more, or is gone.
+  // The last read gave no item: the client has half-closed the call or disconnected.
   void OnEnd();
   absl::StatusOr<std::string> TakeItem();
 

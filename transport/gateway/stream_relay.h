@@ -126,7 +126,7 @@ class StreamRelay : public Actor {
   }
   ClientStream& client() const { return client_.client(); }
   absl::Duration TimeLeft() { return caller_.deadline - context().Now(); }
-  // Ends the call and this relay, and with it what it has asked for.
+  // Ends the call and stops this relay, which cancels the relay's own asks.
   void End(absl::Status status) {
     client_.End(std::move(status));
     context().Stop();
@@ -207,7 +207,8 @@ class UploadRelay final : public StreamRelay {
     if (!item.ok()) co_return End(std::move(item).status());
     auto writing = upload_->items.Write(*std::move(item), TimeLeft());
     const absl::Status written = co_await writing;
-    // After an error the actor reads no more, and its answer ends the call.
+    // After an error the actor reads no further items, so none is taken from the client.
+    // The actor's answer ends the call.
     if (written.ok()) client().Read(context().ChannelTo(received));
   }
 

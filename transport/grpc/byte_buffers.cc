@@ -14,7 +14,8 @@
 namespace understudy::internal {
 
 grpc::ByteBuffer ToBuffer(std::string bytes) {
-  // Shorter ones are copied into the slice itself, or into a block that costs no more than the string's.
+  // Strings of at most this size are copied: gRPC stores the bytes in the slice itself or in one block, which costs no
+  // more than keeping the string.
   constexpr size_t kCopiedBytesMax = 1024;
   if (bytes.size() <= kCopiedBytesMax) {
     const grpc::Slice slice(bytes.data(), bytes.size());

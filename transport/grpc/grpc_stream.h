@@ -67,7 +67,7 @@ class GrpcListener {
 
   // The address with the actual port; empty if there is none.
   const std::string& address() const;
-  // Counts of the accepted connections, without those of AcceptOver.
+  // Counts of the accepted connections. Connections given to AcceptOver are not counted.
   internal::ConnectionCounts connection_counts() const;
 
   // Serves the connection at one end of a socketpair and takes ownership of `descriptor`.

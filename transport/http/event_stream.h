@@ -50,7 +50,7 @@ class EventStream {
   std::optional<std::string> Take(size_t bytes_max);
   // True if Take would return bytes or nullopt.
   bool HasWork() const;
-  // The reader has gone: what waits is dropped.
+  // Call when the reader has disconnected. Drops the events that wait.
   void Close();
 
  private:

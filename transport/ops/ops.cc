@@ -150,7 +150,7 @@ absl::StatusOr<Request> Parse(const std::string& bytes) {
   return request;
 }
 
-// What a reader of `kept` gets: what is kept, and then, unless `kept_only`, each new entry.
+// Returns the feed for one reader of `kept`: the entries that are kept, and then, unless `kept_only`, each new entry.
 template <class Entry>
 OpsFeed FeedOf(const KeptEntries<Entry>& kept, bool kept_only) {
   return {.next = [&kept, last = uint64_t{0}]() mutable -> absl::optional<std::string> {

@@ -41,7 +41,7 @@ struct OpsOptions {
   Node* node = nullptr;
   // For TCP: the node's own files will do. The certificate's DNS name is what clients expect.
   Credentials credentials;
-  // What clients on a Unix socket may do besides kRead. kTraceContents has to be added by who wants it.
+  // What clients on a Unix socket may do besides kRead. kTraceContents is not included by default.
   std::set<OpsAction> actions = {OpsAction::kStop,    OpsAction::kKill,  OpsAction::kRestart, OpsAction::kDrain,
                                  OpsAction::kSuspend, OpsAction::kTrace, OpsAction::kLogLevel};
 };

@@ -97,8 +97,8 @@ std::string DescriptionOf(const proto::ActRequest& request) {
 // The text of an error, which may quote the bytes of a child's id.
 std::string WhyNot(const absl::Status& status) { return PrintableText(status.message(), Backslashes::kKeep); }
 
-// What is known of a restart: the supervisor's answers. Shared by the callbacks of the asks and the outcome that the
-// caller waits for, either of which may be there for longer.
+// The supervisor's answers to a restart, as far as they have come. The callbacks of the asks and the outcome that the
+// caller waits for share ownership, because either may live longer than the other.
 class RestartAnswers {
  public:
   void SetEnded(absl::Status ended) {

@@ -27,13 +27,14 @@ class OpsActions {
   // `system`, and `node` if it is not null, must outlive this object.
   OpsActions(ActorSystem& system, Node* node) : system_(system), node_(node) {}
 
-  // What became of an action; nullopt: it is not known yet. Call it until it answers, before this object is destroyed.
-  // Of a restart something is known within limits::kOpsOutcomeWithin, of any other action at once.
+  // Returns the result of an action, or nullopt while the result is not known yet. Call it until it returns a result,
+  // and only while the OpsActions object lives. The result of a restart is returned after limits::kOpsOutcomeWithin at
+  // the latest; any other action has its result at once.
   using Outcome = std::function<absl::optional<absl::StatusOr<proto::ActReply>>()>;
-  // Does what `request` says, and waits for nothing. PermissionDenied: the action is not allowed. InvalidArgument: no
-  // action is named. Errors of the outcome: those of FindActor, of the supervisor, and of the start of a child that was
-  // to be started again; Unknown: a restart's supervisor has not ended the child in time; FailedPrecondition: there is
-  // no node to drain.
+  // Begins the action of `request` and does not wait for it. PermissionDenied: the action is not allowed.
+  // InvalidArgument: no action is named. Errors of the outcome: those of FindActor, of the supervisor, and of the start
+  // of a child that was to be started again; Unknown: a restart's supervisor has not ended the child in time;
+  // FailedPrecondition: there is no node to drain.
   absl::StatusOr<Outcome> Act(const OpsCaller& caller, const proto::ActRequest& request);
   // Begins the trace that `request` asks for, as Act does. Errors: PermissionDenied, those of FindActor and of
   // MessageTrace::Start.
@@ -44,12 +45,14 @@ class OpsActions {
  private:
   // Writes the audit line: `caller` asks to do what `asked` says, for which it needs `actions`.
   absl::Status Audit(const OpsCaller& caller, const std::string& asked, const std::vector<OpsAction>& actions);
-  // The same after a failure, which is returned with a printable text.
+  // Writes the line for an action that failed. Returns `why` with its text made
+  // printable.
   absl::Status Failed(const std::string& asked, const absl::Status& why);
-  // What is known so far of the action: the text of ActReply::done.
+  // Returns the text of ActReply::done, or nullopt while the result of the action is not
+  // known yet.
   using Done = std::function<absl::optional<absl::StatusOr<std::string>>()>;
   absl::StatusOr<Done> Carry(const proto::ActRequest& request, const std::string& asked);
-  // Writes a line of which each counts.
+  // Writes a line to the log that the log's rate limit does not suppress.
   void WriteAudit(absl::string_view line);
   absl::StatusOr<std::string> SetLogLevel(const std::string& level);
   Done RestartChild(Pid supervisor, const std::string& child);

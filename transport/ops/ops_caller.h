@@ -1,4 +1,4 @@
-// OpsCaller: who asks the operator's service, and what they may do. A plain value; any thread.
+// OpsCaller: identifies a client of the operator's service and says what it may do. A plain value; any thread.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_CALLER_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_CALLER_H_
 

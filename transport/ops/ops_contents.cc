@@ -57,7 +57,8 @@ std::string ShownContents(const std::string& type, const std::string& bytes) {
   std::string text;
   if (!printer.PrintToString(*message, &text)) return "";
   absl::StripTrailingAsciiWhitespace(&text);
-  // The text format has escaped what is not text, but not what turns its direction.
+  // The text format has escaped control characters and bytes that are not UTF-8, but not
+  // the characters that reverse the direction of text (bidi controls).
   return CutText(PrintableText(text, Backslashes::kKeep), limits::kOpsContentsBytesMax);
 }
 

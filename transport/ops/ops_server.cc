@@ -197,8 +197,9 @@ class OpsServer::Loop {
   void PollSockets(int wait_millis);
   void Accept();
   void NoteCall(const std::string& peer);
-  // Closes the oldest connection that has made no call, so that silent ones do not keep an operator out. False if there
-  // is none. A Unix socket has none: whoever connects there is this user.
+  // Closes the oldest connection that has made no call, so that silent connections do not keep an operator out. Returns
+  // false if there is none. Connections of a Unix socket are never closed, because only processes of this user can
+  // connect there.
   bool MakeRoom();
   void Warn(absl::string_view what);
   struct Connection {
@@ -208,7 +209,8 @@ class OpsServer::Loop {
   };
 
   bool PollsGrpc() const {
-    // One Call always waits for the next one.
+    // One Call object always waits for the next call, so a size of 1 means that no call
+    // is under way.
     return !connections_.empty() || calls_->calls.size() > 1 || Clock::Real().Now() < polls_until_;
   }
 

@@ -27,7 +27,8 @@ namespace understudy::internal {
 // callers do not wait for it.
 struct OpsFeed {
   std::function<absl::optional<std::string>()> next;  // the next entry; nullopt: none yet
-  // Asked when there is no entry: with what the call ends then; nullopt: it goes on.
+  // Called when `next` has no entry. Returns the status with which the call ends, or
+  // nullopt if the call goes on.
   std::function<absl::optional<absl::Status>()> ends;
   // If it is set and returns true, `next` has work left that takes several calls, and is called again as soon as other
   // callers have been served. Else it is called every limits::kOpsLooksEvery.

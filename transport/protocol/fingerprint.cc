@@ -88,7 +88,7 @@ class CanonicalText {
   std::vector<std::string> reached_;
 };
 
-// The first word of what a mailbox's fingerprint is made of.
+// Returns the first word of the text whose hash is a mailbox's fingerprint.
 absl::string_view WordOf(const MailboxKind& kind) {
   if (!kind.is_call) return "tell ";
   if (kind.is_upload) return kind.is_stream ? "chat " : "upload ";

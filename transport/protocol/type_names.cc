@@ -7,7 +7,8 @@
 namespace understudy::actor_protocol {
 namespace {
 
-// "auction.Offer" is in "auction"; what has no dot is in "".
+// Returns the scope of a full name: "auction" for "auction.Offer", and "" for a name
+// without a dot.
 absl::string_view ScopeOf(absl::string_view name) {
   const size_t dot = name.rfind('.');
   return dot == absl::string_view::npos ? "" : name.substr(0, dot);

@@ -187,7 +187,8 @@ class OtlpExporter::Parts {
     NoteLoss(sent.ok() ? response.partial_success().error_message() : sent.error_message());
   }
 
-  // Writes a line if spans were lost, unless it has lately. `why` is what the collector or gRPC said last.
+  // Writes a line to the log if spans were lost since the last line, but at most one in limits::kSpansLostLinePause.
+  // `why` is the last error text of the collector or gRPC.
   void NoteLoss(const std::string& why) {
     const SpanCounts now = counts();
     const MonotonicTime time = options_.clock->Now();

@@ -4,7 +4,7 @@
 //       OtlpExporter::Start({.collector = "127.0.0.1:4317", .service = "orders"});
 //   ActorSystem system({.name = "orders", .tracing = {.spans = exporter->get(), .sampled_ratio = 0.01}});
 //
-// Spans wait in a bounded queue and travel in batches, on a thread of the exporter's own. Nobody waits for the
+// Spans wait in a bounded queue and travel in batches, on a thread of the exporter's own. No actor waits for the
 // collector: while it is slow or gone, spans beyond the bound are dropped and counted, and so is a batch that it does
 // not take within OtlpOptions::answers_within. The log says so at most once a minute.
 // Security: a collector beyond loopback needs TLS (credentials.h), or an option that has `insecure` in its name. Spans

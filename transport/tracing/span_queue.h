@@ -1,8 +1,8 @@
-// SpanQueue: spans on their way from workers to the exporter's thread. Bounded: beyond the bound a span is counted, and
-// gone.
+// SpanQueue: spans on their way from workers to the exporter's thread. The queue is bounded: a span that finds it full
+// is counted and dropped.
 //
-// Its memory is allocated when it is made. Add takes the lock of one shard for the time of one copy. It waits for
-// nobody: where a lock is taken it goes on to the next shard. Threads: any; one thread calls TakeAll.
+// Its memory is allocated when it is made. Add takes the lock of one shard for the time of one copy. Add never waits:
+// if another thread has the lock of a shard, Add goes on to the next shard. Threads: any; one thread calls TakeAll.
 // The locks are flags, because a lock and an unlock of Debian's absl::Mutex, which looks for deadlocks, cost more than
 // all else that a span costs.
 #ifndef UNDERSTUDY_TRANSPORT_TRACING_SPAN_QUEUE_H_

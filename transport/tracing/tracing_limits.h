@@ -8,8 +8,8 @@
 
 namespace understudy::limits {
 
-// Spans that wait for the exporter: some 1 MiB, and what a node of some hundred traced messages a second makes while
-// its collector is restarted.
+// Spans that wait for the exporter. They take about 1 MiB, and are enough for a node with some hundred traced messages
+// a second while its collector is restarted.
 inline constexpr size_t kSpansWaitingMax = 8192;
 // Parts of that queue, each with a lock, so that workers that end spans at the same time rarely meet.
 inline constexpr size_t kSpanQueueShards = 8;

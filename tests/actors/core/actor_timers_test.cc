@@ -42,7 +42,7 @@ class ActorTimersTest : public testing::Test {
     return {.kind = TimerEntry::Kind::kAt, .at = absl::FromUnixSeconds(unix_seconds), .handler = Handler()};
   }
   void Enter(const TimerEntry& entry, int64_t seconds = 0) { timers_.Enter({entry}, kEpoch, Clocks(seconds)); }
-  // Adds what is due to the queue. How many events that were.
+  // Adds the events of due timers to the queue. Returns their number.
   int Fire(ActorTimers::Time time, uint64_t epoch = kEpoch) {
     int fired = 0;
     for (; absl::optional<Event> event = timers_.NextDue(time, epoch, events_); ++fired) {

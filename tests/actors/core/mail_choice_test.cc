@@ -1,4 +1,4 @@
-// MailChoice without an actor: guards and predicates are what the test says.
+// MailChoice without an actor: the test chooses the results of guards and predicates.
 #include "understudy/actors/internal/turn/mail_choice.h"
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class MailChoiceTest : public testing::Test {
     }
     return newest;
   }
-  // What a predicate says of a message with a stamp from `from` on.
+  // Returns a predicate that accepts messages with a stamp of at least `from`.
   static auto TakesFrom(uint64_t from) {
     return [from](const ClauseExtra& /*clause*/, const Envelope& message) {
       return absl::optional<bool>(message.stamp >= from);

@@ -8,7 +8,7 @@
 namespace understudy::internal {
 namespace {
 
-// Of another node whose place has a generation, so that each byte of the pid counts.
+// A pid of another node whose place has a generation, so that no byte of the pid is zero.
 const Pid kParent(NodePlace(3, 5), 0x123456, 0x123456789ABC);
 const Pid kPeer(1, 2, 3);
 

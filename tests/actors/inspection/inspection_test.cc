@@ -1,4 +1,4 @@
-// What ListActors, InspectActor and Executor::Workers tell of a system (actors/inspection.h).
+// Tests of what ListActors, InspectActor and Executor::Workers return (actors/inspection.h).
 #include "understudy/actors/inspection.h"
 
 #include <array>
@@ -461,7 +461,7 @@ class Passer final : public Actor {
   Task<> Pass() { co_return; }
 };
 
-// ThreadSanitizer finds what a look reads that the start writes.
+// ThreadSanitizer reports a race here if Workers() reads without synchronization what the start of a process writes.
 TEST(InspectionTest, ALookMayMeetAProcessThatBegins) {
   ActorSystem system({.threads = {.threads = 2}});
   std::atomic<bool> is_over{false};

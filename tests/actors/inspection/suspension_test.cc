@@ -16,7 +16,7 @@
 namespace understudy {
 namespace {
 
-// What the actors of a test have done.
+// Counts of what the actors of a test have done.
 struct Done {
   int taken = 0;
   int beats = 0;

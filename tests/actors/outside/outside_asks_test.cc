@@ -19,14 +19,14 @@
 namespace understudy::internal {
 namespace {
 
-// What runs outside of the actor.
+// The code outside of the actor that answers its asks.
 struct Outside {
   std::shared_ptr<OutsideAsks> asks;
   std::vector<PendingId> begun;
   absl::optional<absl::Status> seen;  // what the last handler got
 };
 
-// Answers a call with what comes from outside within an hour.
+// Answers a call with the answer that comes from outside within an hour.
 class Worker final : public Actor {
  public:
   Mailbox<"work", Call<int, int>> work{this};

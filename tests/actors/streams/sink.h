@@ -28,15 +28,15 @@ class Sink final : public Actor {
   using Body = std::function<Task<absl::StatusOr<int>>(Sink&, Items)>;
 
   Mailbox<"write", Uploads> write{this};
-  // Its handler keeps the items and the Replier, for the next three: to drop the items, to answer, and to take all
-  // items and expect that the end is Cancelled.
+  // The handler keeps the items and the Replier. The next three mailboxes then tell the actor to drop the items, to
+  // answer, or to take all items and expect that their end is Cancelled.
   Mailbox<"keep", Uploads> keep{this};
   Mailbox<"drop", bool> drop{this};
   Mailbox<"answer", int> answer{this};
   Mailbox<"drain", Call<bool, int>> drain{this};
-  // Its handler fails after a minute with DataLoss, and has its items until then.
+  // The handler keeps its items for a minute, and then fails with DataLoss.
   Mailbox<"spoil", Uploads> spoil{this};
-  // Its handler answers each item with "re: " and the item.
+  // The handler answers each item with "re: " and the item.
   Mailbox<"chat", Call<Stream<std::string>, Stream<std::string>>> chat{this};
   Mailbox<"open", bool> open{this};
   Mailbox<"once", std::function<void()>> once{this};

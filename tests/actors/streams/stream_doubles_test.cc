@@ -41,7 +41,7 @@ class Serving final : public Actor {
 
 class StreamDoublesTest : public ActorTest {
  protected:
-  // What a reader gets from the request: its items, and then the text of the end.
+  // Returns what a reader of the request's stream gets: the items, and then the text of the error at the end, if any.
   template <template <class> class Double>
   std::vector<std::string>* Read(Ref<Serving<Double>> serving, int request) {
     reads_.push_back(std::make_unique<std::vector<std::string>>());

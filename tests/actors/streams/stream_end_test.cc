@@ -48,7 +48,7 @@ class StreamEndTest : public ActorTest {
     system().RunUntilIdle();
     return items;
   }
-  // What the writer is told, by a Write that waits and by one after that, when `cause` has run.
+  // The results of a Write that waits while `cause` runs, and of one after that.
   struct Told {
     absl::Status waiting;
     absl::Status after;

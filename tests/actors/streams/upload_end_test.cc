@@ -28,8 +28,8 @@ using Opened = Upload<std::string, Pending<int>>;
 
 class UploadEndTest : public ActorTest {
  protected:
-  // What a handler reads of an upload of one item, when `cause` has run behind it: the item, and then the error.
-  // `answer_` is what the asker gets.
+  // Returns how an upload of one item ends for its handler when `cause` runs after the item was written. The asker's
+  // result goes to `answer_`.
   absl::Status ReadersNews(absl::FunctionRef<void(Ref<Script>, std::unique_ptr<Opened>&)> cause,
                            absl::Duration within = absl::Hours(10)) {
     std::vector<Item> items;
@@ -57,7 +57,7 @@ class UploadEndTest : public ActorTest {
     opened = nullptr;
     return items[1].status();
   }
-  // What the writer is told, by a Write that waits and by one after that, and the answer, when `cause` has run.
+  // The results of a Write that waits while `cause` runs, and of one after that, and the answer to the upload.
   struct Told {
     absl::Status waiting;
     absl::Status after;

@@ -38,7 +38,7 @@ struct Record {
 
 absl::Duration Pause(Random& random) { return absl::Milliseconds(random.Below(3) == 0 ? random.Below(50) : 0); }
 
-// The first item of an upload is its number in `records`; the others are those of the items.
+// Reads an upload whose first item is the upload's index in `records`; each further item is the item's own number.
 Sink::Body Reads(std::vector<Record>* records, uint64_t seed) {
   return [records, seed](Sink& self, Sink::Items upload) -> Task<absl::StatusOr<int>> {
     absl::StatusOr<absl::optional<std::string>> first = co_await upload.Next(absl::Minutes(1));

@@ -226,7 +226,8 @@ TEST_F(ChatTest, BothDirectionsHaveTheirOwnCredit) {
     taken_.push_back(Text(co_await answers.Next(absl::Seconds(1))));
   });
   system().Advance(absl::Minutes(1));
-  // The answers that are not read hold up their writer, which then reads no more, which holds up this one.
+  // The asker reads no answers, so the actor that writes them waits and reads no further items; so this writer waits
+  // too.
   EXPECT_GT(written, static_cast<int>(limits::kStreamItemsMax));
   EXPECT_LE(written, static_cast<int>(3 * limits::kStreamItemsMax));
   ASSERT_EQ(taken_.size(), static_cast<size_t>(written) + 1);

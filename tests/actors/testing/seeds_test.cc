@@ -1,4 +1,4 @@
-// What a seed that fails leaves: a command that repeats it, its trace and its diagram.
+// Tests of the output for a seed that fails: a command that repeats it, its trace and its diagram.
 #include "understudy/actors/testing/seeds.h"
 
 #include <csignal>
@@ -29,7 +29,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Notes what comes first.
+// Notes the first runner that arrives.
 class Finish final : public Actor {
  public:
   Mailbox<"arrive", int> arrive{this};

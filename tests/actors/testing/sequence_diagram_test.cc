@@ -1,4 +1,4 @@
-// What of a trace is drawn.
+// Tests of which lines of a trace are drawn.
 #include "understudy/actors/testing/sequence_diagram.h"
 
 #include <cstddef>
@@ -51,7 +51,7 @@ TEST(SequenceDiagramTest, DrawsActorsMessagesAndFaults) {
   EXPECT_EQ(Count(kLane, svg), 3) << svg;
 }
 
-// The class that the kernel gives to such an ask is that of this test.
+// The trace names the kernel's own class for an ask from outside of actors; the diagram shows it as the test.
 TEST(SequenceDiagramTest, AnAskOfTheTestIsDrawnAsTheTests) {
   const std::string svg = SequenceDiagram(RecordSeed(1, [](uint64_t seed) {
                                             TestSystem system(seed);

@@ -28,7 +28,7 @@ using ::testing::SizeIs;
 
 using Oracle = Call<int, int>;
 
-// Does what a test gives it: in a plain handler, in a coroutine, or as the answer to a call.
+// Runs functions of a test: in a plain handler, in a coroutine, or as the answer to a call.
 class Performer final : public Actor {
  public:
   using Act = std::function<void(Performer&)>;

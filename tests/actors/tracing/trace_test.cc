@@ -1,4 +1,5 @@
-// TraceContext as the header traceparent, and Tracing: what is sampled, and what of others counts.
+// Tests of TraceContext as the header traceparent, and of Tracing: which traces are sampled, and when a client's choice
+// is followed.
 #include "understudy/actors/trace.h"
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Writes what it is told; "fail" fails it.
+// Writes each text to the log, and fails at "fail".
 class Clerk final : public Actor {
  public:
   Mailbox<"file", std::string> file{this};
@@ -43,7 +43,7 @@ class Clerk final : public Actor {
 
 class TracedLogTest : public ::testing::TestWithParam<LogFormat> {
  protected:
-  // What is written while a clerk is told `text` at `mailbox`, within a trace.
+  // Returns the log lines of a clerk that gets `text` in `mailbox` within a trace.
   template <class M>
   std::string Traced(M Clerk::* mailbox, const std::string& text) {
     const Ref<Clerk> clerk = system_.Spawn<Clerk>();

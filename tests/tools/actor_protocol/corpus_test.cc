@@ -1,5 +1,5 @@
-// corpus/RULE/ has a protocol `before`, one that `breaks` the rule and one that `passes`; X_common.proto is what
-// X.proto imports as understudy/corpus/common.proto. corpus/findings.golden has what is said of each.
+// corpus/RULE/ has a protocol `before`, one that `breaks` the rule and one that `passes`; X.proto imports
+// X_common.proto as understudy/corpus/common.proto. corpus/findings.golden has the expected output for each.
 
 #include <algorithm>
 #include <cstdlib>

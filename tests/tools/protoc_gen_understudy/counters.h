@@ -65,7 +65,7 @@ class Crier final : public CrierActor {
   understudy::Behavior crying_{"crying", On(count, &Crier::Count).Interleaved()};
 };
 
-// Reads what a crier counts up to 100; the last is what the stream's end says.
+// Reads the numbers that a crier streams, up to 100, into `heard`, and the status of the stream's end into `end`.
 class Listener final : public understudy::Actor {
  public:
   Listener(CrierRef crier, std::vector<int64_t>* heard, absl::Status* end)

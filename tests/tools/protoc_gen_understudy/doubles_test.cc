@@ -28,7 +28,7 @@ TotalReply TotalOf(int64_t total) {
   return reply;
 }
 
-// Adds to a counter twice what it is told, and says what the counter's total is then.
+// Adds twice the requested number to a counter, and answers with the counter's total after that.
 class Doubler final : public CounterActor {
  public:
   explicit Doubler(CounterRef counter) : counter_(counter) {}

@@ -1,4 +1,4 @@
-// What protoc-gen-understudy refuses, each with its place and text.
+// Tests of the errors of protoc-gen-understudy, each with its place and text.
 
 #include "understudy/tools/protoc_gen_understudy/generator.h"
 
@@ -80,9 +80,9 @@ class GeneratorTest : public testing::Test {
     EXPECT_EQ(ActorGenerator().Generate(file, parameter, &sink_, &error), error.empty());
     return error;
   }
-  // The same of one rpc, on line 3.
+  // Returns the error for a service with this rpc, which is on line 3.
   std::string ErrorOfRpc(absl::string_view rpc) { return ErrorOf(absl::StrCat("service S {\n", rpc, "\n}\n")); }
-  // The same of an rpc with that option, on line 4.
+  // Returns the error for an rpc with this option, which is on line 4.
   std::string ErrorOfOption(absl::string_view option) {
     return ErrorOfRpc(absl::StrCat("  rpc R(M) returns (M) {\n    option (understudy.options.", option, ";\n  }"));
   }

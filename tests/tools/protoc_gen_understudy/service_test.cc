@@ -141,7 +141,8 @@ TEST_F(ServiceTest, AnActorOfTwoServicesHasARefOfEach) {
   EXPECT_EQ(Ask(counter.total(), TotalRequest())->total(), 2);
 }
 
-// The plugin computes it from the .proto file, and a node from what is linked into it.
+// The plugin computes the fingerprint from the .proto file, and a node from the descriptors that are linked into the
+// program.
 TEST(FingerprintOfARefTest, IsThatOfItsService) {
   const auto fingerprint_of = [](const std::string& service) {
     return understudy::actor_protocol::ServiceFingerprint(

@@ -141,7 +141,7 @@ TEST(ClientTest, ANodeThatDoesNotTellItsKeptEntriesIsNotWaitedForForEver) {
   EXPECT_THAT(std::string(shown.status.message()), HasSubstr("has not answered within 50ms"));
 }
 
-// Keeps what is written to it, and fails at the flush at which `goes_on` is false.
+// Keeps the text that is written to it; a flush fails when `goes_on` returns false.
 class Display final : public std::stringbuf {
  public:
   explicit Display(std::function<bool(const std::string& shown)> goes_on) : goes_on_(std::move(goes_on)) {}
@@ -185,7 +185,7 @@ TEST(ClientTest, TopIsShownAgainAlsoAfterANodeThatDidNotAnswer) {
   }
 }
 
-// Files what it is told.
+// Takes files, and does nothing with them.
 class Clerk final : public Actor {
  public:
   Mailbox<"file", int> file{this};
@@ -241,7 +241,8 @@ TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
   EXPECT_THAT(ps.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
   const Outcome tree = RunWords({"cluster", "tree", first, second});
   EXPECT_THAT(tree.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
-  // The busiest actors of all, in either order: that of the desk has waited longer, that of the shop has more to do.
+  // The busiest actors of both systems, by either order: the desk's clerk has the older message, the shop's clerk has
+  // more messages.
   const auto tell = [](ActorSystem& system, int messages) {
     const Ref<Clerk> clerk(*system.WhereIs("clerk"));
     system.Suspend(clerk.pid(), absl::Hours(1));

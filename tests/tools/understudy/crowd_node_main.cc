@@ -1,5 +1,5 @@
 // A node with 10,000 actors of which some crash and are started again all the time, for the observer page's browser
-// test. A child's id is what a page must not take for HTML. Ends with its standard input.
+// test. One child's id contains HTML, which the page must show as text. The node ends when its standard input does.
 //
 //   crowd_node SOCKET
 #include <iostream>

@@ -16,7 +16,7 @@
 namespace understudy {
 namespace {
 
-// Takes no files until it is told to open, which nobody does.
+// Takes no files until it gets `open`, which is never sent.
 class Clerk final : public Actor {
  public:
   Mailbox<"file", int> file{this};

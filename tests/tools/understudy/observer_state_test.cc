@@ -1,4 +1,4 @@
-// What pages of the observer are told of a tree and of entries, for fixed answers of a node.
+// Tests of what the observer sends to its pages about a tree and about entries, for fixed answers of a node.
 #include <string>
 #include <vector>
 

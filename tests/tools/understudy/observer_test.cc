@@ -1,4 +1,5 @@
-// The observer page's server, without a browser: what it tells of nodes, what it does, and what it refuses.
+// Tests of the observer page's server without a browser: the events about nodes, the actions, and the requests that it
+// refuses.
 #include "understudy/tools/understudy/observer/observer.h"
 
 #include <google/protobuf/struct.pb.h>

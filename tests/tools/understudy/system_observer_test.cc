@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// What the server of `printed`, http://127.0.0.1:PORT/#TOKEN, answers to a request for its page.
+// Returns the answer of the server at `printed`, http://127.0.0.1:PORT/#TOKEN, to a request for its page.
 std::string PageOf(const std::string& printed) {
   const std::string host = printed.substr(7, printed.find("/#") - 7);
   RawClient client(host);

@@ -59,7 +59,7 @@ inline desk::CountRequest Items(int items) {
   return request;
 }
 
-// What an actor has read of a stream.
+// The items that an actor has read from a stream.
 struct Readings {
   absl::Mutex mu;
   std::vector<std::string> items ABSL_GUARDED_BY(mu);

@@ -1,4 +1,4 @@
-// Servers that die, fall silent, or send what they should not.
+// Tests of GrpcClient with servers that die, fall silent, or send invalid data.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

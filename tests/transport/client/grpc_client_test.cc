@@ -47,7 +47,7 @@ TEST_F(GrpcClientTest, AnErrorOfTheServerIsTheAsks) {
     EXPECT_THAT(std::string(status.message()), HasSubstr("its text"));
   }
   EXPECT_EQ(Provoke(desk, 9, "closed"), absl::FailedPreconditionError("closed"));
-  // What the server's class does not serve.
+  // An rpc that the server's class does not implement.
   EXPECT_TRUE(IsNoMailbox(system.Ask(desk.extra(), TextOf(""), kWithin).status()));
 }
 

@@ -1,4 +1,4 @@
-// What a client needs of gRPC besides calls.
+// Tests of the resources that a GrpcClient uses in gRPC besides calls, such as threads.
 
 #include <filesystem>
 #include <fstream>

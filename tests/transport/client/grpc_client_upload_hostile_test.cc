@@ -1,4 +1,4 @@
-// Uploads to servers that die, fall silent, or send what they should not, and ends of askers and clients in the middle.
+// Uploads to servers that die, fall silent, or send invalid data, and askers and clients that end during an upload.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 class GrpcClientUploadHostileTest : public GrpcClientUploadTest {
  protected:
-  // So many uploads, by both rpcs, each of which has sent a parcel to the server and has more.
+  // Begins `count` uploads by both rpcs. Each has sent a parcel to the server and has not ended.
   std::vector<Uploading> ManyUploads(desk::DeskRef desk, int count) {
     std::vector<Uploading> many;
     for (int i = 0; i < count; ++i) {

@@ -123,8 +123,8 @@ TEST_F(GrpcClientUploadTest, AServerThatDoesNotReadHoldsUpTheAskersWrites) {
                                               .write_within = absl::Milliseconds(500)});
   EXPECT_TRUE(Eventually([&] { return !upload->write_error().ok(); }));
   EXPECT_TRUE(IsExpired(upload->write_error())) << upload->write_error();
-  // Of 256 MB: 256 KiB of credit, one item, and what gRPC has in hand, whose window grows as it measures the
-  // connection.
+  // Only part of the 256 MB was written: 256 KiB of credit, one item, and the bytes in gRPC's flow-control window,
+  // which grows as gRPC measures the connection.
   EXPECT_LT(upload->written(), 1000);
   EXPECT_EQ(uploads.parcels, 1);
   EXPECT_FALSE(upload->has_ended());

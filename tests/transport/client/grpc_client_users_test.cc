@@ -31,7 +31,7 @@ using ::testing::Property;
 
 class GrpcClientUsersTest : public GrpcClientTest {};
 
-// Has the desk repeat what it is asked, and changes nothing of the desk's errors.
+// Asks the desk to repeat each text, and passes the desk's errors on unchanged.
 class Clerk final : public Actor {
  public:
   Mailbox<"repeat", Call<std::string, std::string>> repeat{this};
@@ -69,7 +69,7 @@ TEST_F(GrpcClientUsersTest, AMockOfTheServiceTakesTheClientsPlace) {
   EXPECT_EQ(server.counts.echoes, 1);
 }
 
-// What an actor that watches another one is told.
+// The events of an actor that monitors another one.
 struct Told {
   absl::Notification ready;
   absl::Notification over;

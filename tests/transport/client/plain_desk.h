@@ -28,7 +28,8 @@
 
 namespace understudy {
 
-// What the service has seen. A call is counted when all else of it is noted.
+// Counts of the calls that the service got. A call is counted last, after its other data was stored, so a test that
+// waits for the count may read the data.
 struct DeskCounts {
   std::atomic<int> echoes{0};
   std::atomic<int> notes{0};

@@ -1,4 +1,5 @@
-// What a PlainDesk does with the streams of parcels that its clients send: as desk.proto says, on gRPC alone.
+// The part of PlainDesk that handles the streams of parcels which clients send, as desk.proto describes. It uses gRPC
+// only.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_CLIENT_PLAIN_UPLOADS_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_CLIENT_PLAIN_UPLOADS_H_
 

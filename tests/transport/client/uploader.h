@@ -28,7 +28,7 @@ namespace understudy {
 // How an asker ends its items.
 enum class UploadEnd { kFinish, kFail, kDrop, kCancel, kStay };
 
-// What an asker writes: `parcels` of `bytes` each, of which that at place `special_at` is like `special`.
+// The parcels that an asker writes: `parcels` of them with `bytes` each, but at index `special_at` a copy of `special`.
 struct UploadPlan {
   int parcels = 0;
   size_t bytes = 0;
@@ -39,7 +39,7 @@ struct UploadPlan {
   absl::Duration write_within = kWithin;  // of each write
 };
 
-// A parcel after which the server reads no more.
+// Returns a parcel after which the server stops reading.
 inline desk::Parcel StayingParcel() {
   desk::Parcel parcel;
   parcel.set_stay(true);

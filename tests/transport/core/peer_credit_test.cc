@@ -43,7 +43,7 @@ class PeerCreditTest : public ::testing::Test {
  protected:
   PeerCreditTest() { credit_.Begin(kThere.first.place(), kEpoch, kFeatureLargeAfterSmall); }
 
-  // What the peer is told, by kind.
+  // Returns the kinds of the changes that the peer is to be told.
   std::vector<Kind> Told() {
     std::vector<Kind> kinds;
     for (const CreditChange& change : credit_.TakeTold()) kinds.push_back(change.kind);
@@ -59,7 +59,7 @@ class PeerCreditTest : public ::testing::Test {
     }
     return all;
   }
-  // `waiter` waits for room for 10 bytes; returns what the peer is told.
+  // Lets `waiter` wait for room for 10 bytes. Returns the change that the peer is told.
   CreditChange Wait(const PeerCredit::Waiter& waiter) {
     EXPECT_TRUE(credit_.Wait(kThere, 10, waiter).ok());
     const CreditChanges told = credit_.TakeTold();

@@ -150,8 +150,8 @@ class Front {
   std::unique_ptr<desk::Desk::Stub> stub;
 };
 
-// Has each of three clients make 100 calls by `call`, which gets the number of the client and of the call and cancels
-// what it began. Expects that nothing of the calls is left.
+// Lets each of three clients make 100 calls by `call`, which gets the numbers of the client and of the call, begins a
+// call and cancels it. Expects that the gateway then has no calls left.
 inline void ExpectCancelsLeaveNothing(Front& front, const std::function<void(int client, int i)>& call) {
   EXPECT_EQ(front.Echo("first"), "first");
   EXPECT_TRUE(Eventually([&] { return front.gateway->counters().under_way == 0; }));

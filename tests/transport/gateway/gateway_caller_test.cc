@@ -1,4 +1,4 @@
-// What an actor is told of the client whose call it handles.
+// Tests of what an actor can learn about the client whose call it handles.
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>

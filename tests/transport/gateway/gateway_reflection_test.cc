@@ -24,7 +24,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 
-// One call of reflection.
+// A client's call of the reflection service.
 class Asking {
  public:
   explicit Asking(const Front& front, const char* version = "v1") {

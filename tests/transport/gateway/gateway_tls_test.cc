@@ -23,8 +23,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Certificates of `front`, `billing`, `ops`, `till` and `crowd` by one authority, and of `billing` by another. Those of
-// `till` and `crowd` have further names.
+// Certificates of `front`, `billing`, `ops`, `till` and `crowd` by one authority, and of `billing` by another. The
+// certificates of `till` and `crowd` have further names.
 class GatewayTlsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -77,13 +77,13 @@ class Uploading {
   void SendAll(int parcels, int from = 0, size_t bytes = 0) {
     for (int i = from; i < from + parcels; ++i) EXPECT_TRUE(Send(ParcelOf(i, bytes)));
   }
-  // Waits for the status without saying that there are no more parcels.
+  // Waits for the status without half-closing the call.
   grpc::Status Status() {
     const grpc::Status status = writer_->Finish();
     writer_ = nullptr;
     return status;
   }
-  // Says that there are no more parcels, and waits for the status.
+  // Half-closes the call, and waits for the status.
   grpc::Status End() {
     (void)writer_->WritesDone();
     return Status();
@@ -195,7 +195,7 @@ TEST(GatewayUploadTest, AnUploadThatBreaksOffIsNotTakenForACompleteOne) {
   }
   EXPECT_GT(front.events.broken, 0);
   EXPECT_EQ(front.events.complete, 0);
-  // The same client, when it says that this was the last.
+  // The same client, but its last parcel also half-closes the call.
   RawUpload client(front.gateway->addresses()[0], "/desk.Desk/Collect");
   client.SendLast(parcel);
   EXPECT_TRUE(Eventually([&] { return front.events.complete == 1; }));

@@ -1,4 +1,4 @@
-// Calls that come many at once, that end at any moment, and that have no request: what a gateway's queue sees of them.
+// Tests of a gateway's queue with many calls at once, calls that end at any moment, and calls without a request.
 #include "understudy/transport/gateway/incoming_call.h"
 
 #include <grpcpp/channel.h>
@@ -86,7 +86,7 @@ TEST(IncomingCallTest, UnaryCallsThatAreCancelledAtAnyMomentLeaveNothingBehind) 
   });
 }
 
-// A call that says that it has no more to send, without having sent anything.
+// A call that half-closes without having sent a request.
 class SilentCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit SilentCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& path) {
@@ -130,7 +130,7 @@ TEST(IncomingCallTest, ACallThatBreaksOffBeforeItsRequestIsCompleteLeavesNothing
     cut.Send(sent);
     cut.Close();
   }
-  // It would wait for a call that is left.
+  // The drain would wait if a call were left.
   EXPECT_TRUE(front.gateway->Drain(kWithin));
   EXPECT_EQ(front.gateway->counters().calls, 0);
 }

@@ -27,7 +27,7 @@ namespace understudy {
 // when it expires.
 inline constexpr absl::Duration kPatience = absl::Hours(1);
 
-// Reads notes to their end, as many at once as it may, and answers with their number.
+// Reads notes to their end, at most as many as `take` permits, and answers with their number.
 class Depot final : public Actor {
  public:
   struct Log {

@@ -1,5 +1,5 @@
-// Streams between three nodes whose connections are cut, stalled and lost, over seeds: each reader gets a gapless
-// beginning of what was written and then one end that is true, and each writer is told.
+// Streams between three nodes whose connections are cut, stalled and lost, over seeds: each reader gets a prefix of the
+// written items without gaps and then one end with the true cause, and each writer is told of the end.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Streams between actors of two nodes: what they promise as local ones do, and what a session adds.
+// Tests of streams between actors of two nodes: the promises of local streams, and those that a session adds.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -180,7 +180,7 @@ TEST_F(StreamVisitorTest, ANodeWithoutTheFeatureIsAskedForNoStream) {
   EXPECT_THAT(read_->end->message(), HasSubstr("without streams"));
 }
 
-// What a peer says that does not keep to its credit, or speaks of streams that are not.
+// Envelopes of a hostile peer, which exceeds its credit or names streams that do not exist.
 class HostileVisitorTest : public StreamVisitorTest {
  protected:
   // Writes these envelopes as the next slots of the session.

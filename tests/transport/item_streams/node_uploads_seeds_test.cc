@@ -1,5 +1,5 @@
-// Uploads between three nodes whose connections are cut, stalled and lost, over seeds: each reader gets a gapless
-// beginning of what was written and then one end that is true, and each writer has one answer.
+// Uploads between three nodes whose connections are cut, stalled and lost, over seeds: each reader gets a prefix of the
+// written items without gaps and then one end with the true cause, and each writer gets one answer.
 #include <cstdint>
 #include <memory>
 #include <string>

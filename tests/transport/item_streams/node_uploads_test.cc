@@ -1,4 +1,4 @@
-// Uploads between actors of two nodes: what they promise as local ones do, and what a session adds.
+// Tests of uploads between actors of two nodes: the promises of local uploads, and those that a session adds.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// Metrics and probes over HTTP: what they tell, while workers are stuck and the node drains, and clients that
-// misbehave.
+// Tests of metrics and probes over HTTP: their contents, while workers are stuck and while the node drains, and clients
+// that misbehave.
 #include "understudy/transport/metrics/metrics.h"
 
 #include <netinet/in.h>
@@ -105,7 +105,7 @@ class MetricsTest : public ::testing::Test {
     return reply;
   }
 
-  // Of a Blocker, which may be in its handler until the system has ended.
+  // Used by a Blocker, whose handler may run until the system has ended, so these are declared before the system.
   absl::Notification begun_;
   absl::Notification go_on_;
   KeptLog log_;
@@ -391,7 +391,7 @@ TEST_F(MetricsTest, ASlowClientDelaysNoOtherAndIsCutOff) {
   RawClient slow(metrics_->address());
   EXPECT_TRUE(slow.Say("GET /metrics HTTP/1.1\r\nHost: "));
   EXPECT_EQ(Get("/metrics").status, 200);
-  // It sends a byte now and then, so that it is never idle for long, and its request never large.
+  // The client sends a byte now and then, so that the connection is never idle for long and the request stays small.
   const MonotonicTime deadline = Clock::Real().Now() + kWithin;
   while (slow.Say("x") && !slow.HearsWithin(200) && Clock::Real().Now() < deadline) {
     EXPECT_EQ(Get("/livez").status, 200);

@@ -49,7 +49,7 @@ class MetricsTlsTest : public ::testing::Test {
     ASSERT_TRUE(started.ok()) << started.status();
     metrics_ = *std::move(started);
   }
-  // What the server answers to a client that trusts the authority; empty if the handshake fails.
+  // Returns the server's answer to a client that trusts the authority; empty if the handshake fails.
   std::string Get(const std::string& path, const std::string& authority) {
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
     EXPECT_EQ(SSL_CTX_load_verify_locations(context.get(), File(authority + "/ca.pem").c_str(), nullptr), 1);

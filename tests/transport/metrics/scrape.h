@@ -1,4 +1,4 @@
-// Plain HTTP clients for the tests of HttpServer and of what it serves.
+// Plain HTTP clients for the tests of HttpServer and of the pages that it serves.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_METRICS_SCRAPE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_METRICS_SCRAPE_H_
 
@@ -24,7 +24,7 @@
 
 namespace understudy {
 
-// A connection over which a test says what it likes.
+// A TCP connection to a server on which a test writes arbitrary bytes.
 class RawClient {
  public:
   // `address` is 127.0.0.1:PORT or [::1]:PORT, or 0.0.0.0:PORT for the former.

@@ -2,11 +2,11 @@
 // other room, so that only the allowances let a message through. Every order of sends, arrivals, handling and credit is
 // explored.
 //
-// An accepted message has its credit at the receiver too. What is under way or waits stays within the bounds of a
-// mailbox and of the session (credit.h). A mailbox to which nothing has been sent takes a small message however large
+// An accepted message has its credit at the receiver too. Messages that are under way or wait stay within the bounds of
+// a mailbox and of the session (credit.h). A mailbox to which nothing has been sent takes a small message however large
 // the messages to the others are, and a large one while no other is in use; where the terms say so, a mailbox takes a
-// large message after small ones too. When all is over, every account is as it was at first. All this holds by both
-// terms for large messages. Each rule is left out once, and the model finds it.
+// large message after small ones too. When no message is under way or waits any more, every account is as it was at
+// first. All this holds under both terms for large messages. Each rule is left out once, and the model finds a failure.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -40,7 +40,7 @@ using ::testing::IsEmpty;
 constexpr size_t kBoxes = 3;
 MailboxAddress BoxOf(size_t box) { return {Pid(1, 1, 1), static_cast<uint32_t>(box + 1)}; }
 
-// Two mailboxes use up what the session may have in use.
+// The allowances of two mailboxes together are all that the session may have in use.
 constexpr int64_t kAllowanceBytes = kSessionAllowanceMax.bytes / 2;
 using Large = CreditTerms::LargeMessages;
 constexpr CreditTerms TermsWith(Large large) {

@@ -3,8 +3,8 @@
 // in every order that a session allows.
 //
 // No more parts are under way than the bound allows; a Down never comes before the release of its actor's name; and
-// when all is told, the other node knows exactly the names that there are. Each rule is left out once, and the model
-// finds it.
+// when everything has been told, the other node knows exactly the names that exist. Each rule is left out once, and the
+// model finds a failure.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -59,7 +59,7 @@ enum class Bug : uint8_t {
   kEntersNothing,  // what it does with OnChangesEntered
 };
 
-// What travels: a part of names, or the Down of an owner, by its serial.
+// A message between the nodes: a part of names, or the Down of an owner, by the owner's serial.
 struct Message {
   std::shared_ptr<const std::string> part;
   size_t hash = 0;  // of the part

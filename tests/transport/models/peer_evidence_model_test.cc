@@ -85,7 +85,7 @@ class Explorer {
     ++histories_;
     if (world.evidence.is_proved() && world.lives) failure_ = absl::StrCat(path, " a peer that lives is proved dead");
     if (world.evidence.is_proved() && world.is_carried) failure_ = absl::StrCat(path, " while a stream carries");
-    // What is proved is told, once.
+    // The proof has been reported; nothing more is explored after it.
     if (world.evidence.is_proved()) return;
     if (depth == 0) return CheckEnd(world, path);
     for (const Step step : kSteps) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr absl::string_view kName = "n";
 
-// What may happen beside the arrival of messages, and how often.
+// The events besides the arrival of messages, and how often each may happen.
 struct Budget {
   int cuts = 0;      // sessions that end
   int ends = 0;      // owners that end by themselves
@@ -62,7 +62,7 @@ struct Result {
 
 // Explores every order. Two rules leave out orders that lead to the same end:
 // - A node that owns nothing and will claim nothing sends nothing, whatever arrives, and what arrived from a peer is
-//   forgotten when their session ends. So what arrives there is taken at once, before all else.
+//   forgotten when their session ends. So a message to such a node is delivered at once, before all other events.
 // - Ages are closer than the time that a handshake takes, so either of two owners may seem the older when they meet.
 //   That makes a difference only if both claimed at the same time.
 class Explorer {
@@ -162,7 +162,7 @@ class Explorer {
           after.net.Free(i, kName);
         });
       }
-      // Its age begins anew.
+      // The age of the new claim counts from this time.
       if (state.left.restarts > 0 && !state.net.table(i).Find(kName).has_value()) {
         next([i](State& after) {
           --after.left.restarts;
@@ -191,7 +191,8 @@ class Explorer {
   std::string wrong_;
 };
 
-// So many nodes, each with an owner of the name, that have not met. Node i claims `apart` * i before node 0.
+// Returns a state of `nodes` nodes, each with an owner of the name, that have not met. Node i claims `apart` * i before
+// node 0.
 State Owners(int nodes, Budget budget = {}, const NameNet::Grants& grants = nullptr, int64_t apart = 0) {
   State state{.net = NameNet(nodes, grants), .nodes = nodes, .left = budget};
   for (int i = 0; i < nodes; ++i) {
@@ -200,7 +201,7 @@ State Owners(int nodes, Budget budget = {}, const NameNet::Grants& grants = null
   return state;
 }
 
-// As `state`, and all of them meet: once for each way in which their ages may seem.
+// Returns `state` after all nodes have met: one state for each combination of verdicts on which of two owners is older.
 std::vector<State> AllJoined(const State& state) {
   std::vector<State> joined;
   const auto pairs = state.Pairs();
@@ -307,7 +308,7 @@ TEST(NameConflictModel, AnOwnerThatWasRefusedInSilenceGivesWayToALaterOne) {
 
 // ---- Names that are kept vacant while their owners are down ----
 
-// One owner at node a; b and c are joined with it, or not.
+// Returns a state with one owner, at node a. All nodes are joined with each other if `is_joined`.
 State OneOwner(int nodes, Budget budget, bool is_joined) {
   State state{.net = NameNet(nodes), .nodes = nodes, .left = budget};
   EXPECT_TRUE(state.net.Claim(0, kName, 1).ok());
@@ -325,7 +326,7 @@ TEST(NameConflictModel, OfTwoOwnersOneStaysWhateverVacanciesThereAre) {
   ExpectHolds({Owners(2, {.cuts = 1, .restarts = 1, .vacates = 2, .frees = 1})}, 4623);
 }
 
-// It restarts, and b never sees its name free.
+// The owner restarts, and b must never see its name free.
 State SeenFromB() {
   State state = OneOwner(2, {.restarts = 2, .vacates = 2}, /*is_joined=*/true);
   state.kept_from = 1;
@@ -336,7 +337,7 @@ TEST(NameConflictModel, APeerThatSawAnOwnerNeverSeesTheNameFreeWhileItIsKept) { 
 
 // ---- A rule that is left out is found ----
 
-// What is found to be wrong when what is sent is changed.
+// Returns the failure that is found when `sent` changes the messages.
 std::string FoundWith(const NameNet::Sent& sent) {
   State unmet = Owners(3);
   unmet.net.SetSent(sent);

@@ -58,7 +58,7 @@ class NameFeedTest : public ::testing::Test {
     return told;
   }
   void TakeParts() { EXPECT_TRUE(feed_.OnTaken(feed_.parts_untaken()).ok()); }
-  // Names that fill the window, so that what comes next must wait.
+  // Claims names until the window is full, so that the next change must wait.
   void FillTheWindow() {
     for (int i = 0; i < 8000; ++i) Claim(absl::StrCat("a", 100000 + i));
     Told();

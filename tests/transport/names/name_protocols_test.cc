@@ -59,7 +59,7 @@ class NameProtocolsTest : public ::testing::Test {
         b_->Claim(name, Pid(2, 1, serial), NameNet::At(100), {Mailbox("bid", "lot.Bid"), Mailbox("view", "lot.View")})
             .ok());
   }
-  // Brings what a node has to tell to the other one, and returns it.
+  // Delivers the changes that a node has to tell to the other one, and returns them.
   std::vector<proto::NameChanges> Tell(NameTable& from, absl::string_view name, NameTable& to) {
     std::vector<proto::NameChanges> told;
     while (absl::optional<NameFeed::Part> part = from.TakePart(&from == &*a_ ? "b" : "a")) {
@@ -169,7 +169,7 @@ TEST_F(NameProtocolsTest, APeerWithoutTheFeatureIsToldNoFingerprintsAndIsNotAske
   EXPECT_EQ(Requests(TellB()), 0);
 }
 
-// What a node sent before there were fingerprints: one claim of an actor with the mailbox `bid`.
+// Bytes that a node sent before there were fingerprints: one claim of an actor with the mailbox `bid`.
 TEST_F(NameProtocolsTest, TheRecordedClaimOfANodeWithoutFingerprintsIsShown) {
   for (const Fingerprints fingerprints : {Fingerprints::kNotTold, Fingerprints::kTold}) {
     Meet(kBefore, kOther, fingerprints);

@@ -1,9 +1,9 @@
-// Whatever peers tell a name table, and whenever: the table does not crash; its look-ups agree with the changes that it
-// reports; no actor owns a name that it may not own on this node; no name of this node is lost to such a claim or
-// refusal; and the table's memory is bounded.
+// Feeds a name table arbitrary messages of peers in any order. The table does not crash; its look-ups agree with the
+// changes that it reports; no actor owns a name that it may not own on this node; no name of this node is lost to such
+// a claim or refusal; and the table's memory is bounded.
 //
-// The input is a list of steps: a byte for what happens, a byte for the peer or name to which it happens, and a few
-// bytes more for what a peer tells.
+// The input is a list of steps: a byte for the kind of step, a byte for the peer or name, and a few bytes more for the
+// contents of a peer's message.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -110,7 +110,7 @@ TEST(NameTableTest, AVacancyWithoutTheGrantIsEnteredNowhere) {
   EXPECT_THAT(net.Changes(kB), ElementsAre("show other b"));
 }
 
-// What a reader that does not know vacancies sees: only the releases and claims.
+// A peer of a version that does not know vacancies reads only the releases and claims.
 TEST(NameTableTest, APeerThatDoesNotKnowVacanciesSeesTheNameFreeAndThenItsOwner) {
   NameNet net(2);
   net.SetSent([](NameNet&, int, int, proto::NameChanges& changes) {
@@ -340,7 +340,7 @@ class HostileNames : public ::testing::Test {
   absl::Status Tell(const proto::NameChanges& changes) {
     return net_.table(kA).OnChanges("b", changes.SerializeAsString());
   }
-  // Of a good claim that `change` was done to.
+  // Returns the status for a valid claim after `change` was applied to it.
   template <class F>
   absl::Status StatusOf(F change) {
     proto::NameChanges changes;
@@ -425,8 +425,8 @@ TEST_F(HostileNames, AConfirmationThatWasNotAskedForEndsNoOwner) {
 
 // ---- Any history ----
 
-// Three nodes with sessions that come and go. Empty, or what was wrong when all
-// were connected and told.
+// Runs a random history of three nodes with sessions that begin and end. Returns what was wrong when all nodes were
+// connected and had told everything, or an empty text.
 std::string RunHistory(uint64_t seed) {
   Random random(seed);
   NameNet net(3);

@@ -205,7 +205,7 @@ TEST(NodeDrain, TheLogSaysWhetherItsTimeWasOver) {
                                                   "exceeded a shorter limit of its own")));
 }
 
-// Blocks whoever writes to it until the test lets it go.
+// Blocks each thread that writes to it until the test calls go_on.Notify().
 class BlockingSink final : public LogSink {
  public:
   void Put(const LogLine&) override { go_on.WaitForNotification(); }

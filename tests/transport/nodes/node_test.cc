@@ -240,7 +240,7 @@ class RemoteNode {
   }
   const std::string& address() const { return address_; }
   OsProcess& process() { return *process_; }
-  // Without what it said before.
+  // Returns the exit reason without the process's last lines on standard error.
   ExitReason WaitForEnd() {
     const ExitReason end = end_->Wait().value_or(ExitReason::Stuck());
     return ExitReason::FromParts({.kind = end.kind(), .os_value = end.os_value()});

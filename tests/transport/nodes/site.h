@@ -1,4 +1,5 @@
-// Nodes of one process that connect over real sockets, and what a test asks of them.
+// Nodes of one process that connect over real sockets, and helpers with which a test sends between them and waits for
+// results.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SITE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SITE_H_
 

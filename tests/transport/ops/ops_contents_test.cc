@@ -1,4 +1,4 @@
-// What an operator sees of the contents of a message.
+// Tests of how an operator sees the contents of a message.
 #include "understudy/transport/ops/ops_contents.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// A hostile client of the operator's service: what it connects, sends and does not read.
+// Tests of hostile clients of the operator's service, which open connections, send invalid data or do not read.
 #include <fcntl.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
@@ -98,7 +98,7 @@ TEST_F(OpsEnemyTest, AConnectionOfAnotherUserIsClosedAndLogged) {
   EXPECT_TRUE(GetNode(*stub_).ok());
 }
 
-// The same without another user: the service of one whose user this process is not.
+// The same test without a second user: the service is for another uid than that of this process.
 TEST_F(OpsEnemyTest, AConnectionOfAUserThatTheServiceIsNotForIsClosedAndTold) {
   absl::Mutex mu;
   std::vector<std::string> told;

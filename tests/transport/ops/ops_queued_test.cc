@@ -1,4 +1,4 @@
-// What the operator's service tells of actors that wait for a worker.
+// Tests of what the operator's service shows of actors that wait for a worker.
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Its first message makes it busy.
+// Becomes busy with its first message.
 class Cashier final : public Actor {
  public:
   Mailbox<"pay", int> pay{this};

@@ -86,7 +86,7 @@ class OpsTest : public ::testing::Test {
     return ((*stub_).*method)(&context, request, reply);
   }
 
-  // Of a Blocker, which may be in its handler until the system has ended.
+  // Used by a Blocker, whose handler may run until the system has ended, so these are declared before the system.
   absl::Notification begun_;
   absl::Notification go_on_;
   KeptLog log_;

@@ -1,4 +1,5 @@
-// The watch over a process child's parent: the child ends when its parent does, whatever it is doing.
+// Tests of the watch over a process child's parent: the child ends when its parent does, even if a handler does not
+// return.
 #include <sys/socket.h>
 #include <unistd.h>
 

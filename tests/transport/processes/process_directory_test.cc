@@ -1,4 +1,4 @@
-// What a parent knows of its process children, and what it tells them.
+// Tests of what a parent knows of its process children, and of what it tells them.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What happens to process children when their parent's process ends.
+// Tests of process children whose parent's process ends.
 #include <memory>
 #include <string>
 

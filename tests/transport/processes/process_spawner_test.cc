@@ -126,7 +126,7 @@ class Finder final : public Actor {
   const std::shared_ptr<Found> found_;
 };
 
-// "down: OsExit(7": what it said before follows.
+// Returns the beginning of a Down's text, such as "down: OsExit(7". The process's last lines follow there.
 std::string EndOf(const ExitReason& reason) {
   std::string text = absl::StrCat("down: ", reason.ToString());
   text.pop_back();
@@ -175,7 +175,7 @@ TEST_F(ProcessSpawnerTest, AChildIsStartedWhenItsNodeSaysSoAndCanBeAsked) {
   auto story = std::make_shared<Story>();
   Launch(TestNode("house-1", {"child"}), story);
   EXPECT_EQ(story->WaitFor(1), std::vector<std::string>{"started"});
-  // What it published before it was started is here already.
+  // A name that the process published before it had started is known here already.
   EXPECT_TRUE(system_.WhereIs("echo/house-1").has_value());
   Echo::Text text;
   text.set_value("hello");
@@ -240,7 +240,7 @@ TEST_F(ProcessSpawnerTest, AChildThatEndsItselfIsNotKilledForIt) {
   auto story = std::make_shared<Story>();
   Launch(TestNode("house-1", {"child"}), story);
   story->WaitFor(1);
-  // Its tree fails, so it leaves in order and exits with 1.
+  // The process's tree fails, so its node leaves in order and the process exits with 1.
   Find("echo/house-1").fail().Tell(Echo::Text());
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsExit(1))));
 }
@@ -296,7 +296,7 @@ TEST_F(ProcessSpawnerTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsR
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
   auto story = std::make_shared<Story>();
   auto gone = std::make_shared<Story>();
-  // It ignores SIGTERM.
+  // The process ignores SIGTERM.
   const Ref<Parent> parent =
       system_.Spawn<Parent>(TestNode("house-1", {"deaf"}), story, [gone] { gone->Add("it has ended"); });
   EXPECT_THAT(story->WaitFor(1), ElementsAre("started"));
@@ -336,7 +336,7 @@ TEST_F(ProcessSpawnerTest, WhoIsLinkedToAnActorOfAKilledNodeIsToldNoConnectionWi
   EXPECT_LT(Clock::Real().Now() - before, absl::Seconds(5));
 }
 
-// Its proxy is down before: nobody waits for the process there.
+// The Down of the proxy may come earlier, because it does not wait for the process; the proxy is gone only later.
 TEST_F(ProcessSpawnerTest, ItsProxyIsGoneWhenTheProcessHasEnded) {
   const std::string fifo = absl::StrCat(::testing::TempDir(), "/pid");
   unlink(fifo.c_str());
@@ -396,7 +396,7 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   auto answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->value(), "house-2 house-1 hello");
-  // Another incarnation, at another address.
+  // House-1 is started again, as another incarnation at another address.
   Die(Find("echo/house-1"), 1);
   story_1->WaitFor(2);
   Launch(TestNode("house-1", {"child"}), story_1);

@@ -1,4 +1,4 @@
-// Fingerprints of services: what changes one, and what does not. Those of mailboxes are in local_types_test.
+// Tests of which changes of a service change its fingerprint. Fingerprints of mailboxes are tested in local_types_test.
 #include "understudy/transport/protocol/fingerprint.h"
 
 #include <cstddef>
@@ -46,7 +46,7 @@ uint64_t Fingerprint(absl::string_view text, const std::string& service = "aucti
   return ServiceFingerprint(*found);
 }
 
-// Another one for the same service would tell a user that two builds differ that do not.
+// If the fingerprint of a service changed with Understudy's version, equal services of two builds would seem to differ.
 TEST(ServiceFingerprintTest, StaysTheSameOverTime) { EXPECT_EQ(Fingerprint(kAuction), 16932028733099974371U); }
 
 TEST(ServiceFingerprintTest, EqualProtocolsHaveEqualOnes) {

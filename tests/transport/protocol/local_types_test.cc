@@ -70,7 +70,8 @@ uint64_t Fingerprint(absl::string_view text, const proto::MailboxSignature& mail
   return LocalTypes(pool.get()).FingerprintOf(mailbox);
 }
 
-// What a node with the messages `client` is told when it meets an actor with `server`.
+// Returns the misreadings that a node with the messages `client` finds when it meets an actor with the messages
+// `server`.
 std::string Misread(absl::string_view client, absl::string_view server) {
   const ProtoPool ours(client);
   const ProtoPool theirs(server);
@@ -94,8 +95,8 @@ TEST(FingerprintTest, TheCanonicalFormHasNumbersTypesLabelsOneofsAndTheNumbersOf
             "2: 1=SINGULAR message 0; 2=SINGULAR bytes;\n");
 }
 
-// Another fingerprint of the same messages would make nodes of different versions of Understudy describe all their
-// messages.
+// If the fingerprint of the same messages changed with Understudy's version, nodes of different versions would have to
+// describe all their messages to each other.
 TEST(FingerprintTest, AFingerprintStaysTheSameOverTime) {
   EXPECT_EQ(Fingerprint("syntax = 'proto3'; package auction; message Offer { int64 cents = 1; } "
                         "message Result { bool accepted = 1; }"),

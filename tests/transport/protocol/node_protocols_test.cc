@@ -1,4 +1,4 @@
-// Nodes whose .proto files differ meet: what a lookup says, and what messages still do.
+// Tests of nodes whose .proto files differ: the result of a lookup, and how messages are still read.
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,7 +54,7 @@ class NotesRef : public Ref<Puppet> {
   static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&Puppet::note)}; }
 };
 
-// What a client learns that looks a puppet up, and asks it.
+// The results of a client that looks a puppet up and asks it.
 struct Learned {
   absl::Status looked_up = absl::UnknownError("not yet");
   absl::StatusOr<net_testing::Answer> answer = absl::UnknownError("not yet");

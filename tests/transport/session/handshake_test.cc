@@ -1,5 +1,5 @@
-// What a handshake must be: versions, times, proofs, and the recorded bytes of the first nodes that spoke wire version
-// 2, which every later node must read.
+// Tests of what a handshake must contain: versions, times, proofs, and the recorded bytes of the first nodes that spoke
+// wire version 2, which every later node must read.
 #include "understudy/transport/session/handshake.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 
 // ---- Recorded handshakes ----
 
-// Of node b, incarnation 0x0202020202020202, with the key "hhhhhhhhhhhhhhhh", to a node a, incarnation
+// Handshakes of node b, incarnation 0x0202020202020202, with the key "hhhhhhhhhhhhhhhh", to a node a, incarnation
 // 0x0101010101010101, whose key is "wwwwwwwwwwwwwwww".
 constexpr absl::string_view kHello =
     "32420802120162190202020202020202220161380140014a0e3132372e302e302e313a37303030500262106868686868686868686868686868"
@@ -50,7 +50,7 @@ constexpr absl::string_view kWelcome =
 constexpr absl::string_view kResumingWelcome =
     "08013a3f0802120161190101010101010101200128015a2014db0fcd3e66cf0a7d50454eb32f8fb21c7d66aa654ecd8f0ccfe962f5a5097162"
     "0908e80710a01f188827";
-// Of version 1.
+// Handshakes of wire version 1.
 constexpr absl::string_view kOldHello =
     "32250801120162190202020202020202220161380140014a0e3132372e302e302e313a37303030";
 constexpr absl::string_view kOldRefuse =

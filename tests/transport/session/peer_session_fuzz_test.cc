@@ -1,7 +1,7 @@
-// Whatever a peer writes, and whenever: a PeerSession does not crash, does not stay due however often it is called,
-// keeps few streams, and its ledger balances.
+// Feeds a PeerSession arbitrary frames at arbitrary times. It does not crash, is no longer due after a bounded number
+// of Ticks, keeps few streams, and its ledger balances.
 //
-// The input is a list of steps: a byte for what happens, a byte for the stream or for the time that passes, and for
+// The input is a list of steps: a byte for the kind of step, a byte for the stream or for the time that passes, and for
 // frames a length and that many bytes.
 #include <algorithm>
 #include <cstddef>

@@ -49,7 +49,7 @@ class AcceptingSession {
             .new_key = KeysOf(1)};
   }
 
-  // The frames that a answers a Hello with, and what it tells its owner.
+  // The frame with which node a answers a Hello, and the number of the stream that brought the Hello.
   struct Answer {
     uint64_t stream = 0;
     proto::Frame frame;
@@ -205,7 +205,7 @@ TEST(PeerSessionIdentityTest, AHelloWithoutTheProofIsRefusedAndDisturbsNothing) 
     proto::Hello forged = a.Resuming(2);
     forged.set_proof(std::string(kSessionProofBytes, 'x'));
     EXPECT_EQ(a.Say(forged).frame.refuse().reason(), proto::Refuse::UNPROVED);
-    // What a stranger reads from a Welcome is the incarnation: it says a Hello in its name.
+    // A stranger can read the incarnation from a Welcome, so it sends a Hello with that incarnation.
     EXPECT_EQ(a.Say(HelloFrom("b", kOfB, "a", 2)).frame.refuse().reason(), proto::Refuse::UNPROVED);
     proto::Hello ended = a.HavingEnded(2);
     ended.set_proof(a.Resuming(2).proof());  // a proof of something else

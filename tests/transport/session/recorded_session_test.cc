@@ -49,7 +49,7 @@ constexpr absl::string_view kReplies =
     "0000000a000020074206616e737765722a630a61125f080b12170902020202020202021501000b001901000000000b00001a170901010101"
     "010101011501000a001901000000000a000020083a270805120b6e6f2073756368206c6f741a160a107265636f726465642e6465762f6c6f"
     "7412023137";
-// One signal of each other kind.
+// A frame with one signal of each other kind.
 constexpr absl::string_view kSignals =
     "080118052a8c010a8901128601080112170902020202020202021502000b001902000000000b00001a170901010101010101011502000a00"
     "1902000000000a000020652801324c0a0f0809220b6368696c6420276c6f74270a2b080312270805120b6e6f2073756368206c6f741a160a"
@@ -150,7 +150,7 @@ class RecordedSessionTest : public ::testing::Test {
     session_.OnStreamFrame(stream_, packer.Encode(), MonotonicTime());
     session_.TakeActions();
   }
-  // What arrives with a frame, an envelope each.
+  // Returns the envelopes that arrive with a frame, each as a text.
   std::vector<std::string> Read(absl::string_view frame) {
     session_.OnStreamFrame(stream_, absl::HexStringToBytes(frame), MonotonicTime());
     std::vector<std::string> arrived;
@@ -186,7 +186,7 @@ std::string Text(absl::string_view kind, absl::string_view from, absl::string_vi
   return absl::StrCat(kind, " ", from, " to ", to, " ", rest);
 }
 
-// One session, so that the numbers of its slots go on.
+// All frames are read in one session, because the numbers of their slots continue.
 TEST_F(RecordedSessionTest, EachKindOfEnvelopeOfWireVersion2IsRead) {
   EXPECT_THAT(Read(kMessages),
               ElementsAre(Text("message", kB1, kA1, "mailbox 3398314787 ask 0 left inf 'told' by allowance"),

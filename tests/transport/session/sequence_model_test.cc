@@ -34,7 +34,7 @@
 namespace understudy {
 namespace {
 
-// What is appended, in this order, at any time. The name of an envelope is its first byte.
+// The envelopes that are appended, in this order, at any time. The name of an envelope is its first byte.
 struct Planned {
   char name;
   uint64_t sender;
@@ -45,7 +45,7 @@ constexpr Planned kPlan[] = {
     {'L', 1, limits::kSlotBytesMax + 500, true}, {'a', 1, 10, true}, {'b', 2, 10, true}, {'n', 0, 10, false}};
 constexpr size_t kFramesOnTheirWayMax = 3;
 
-// What may go wrong, and how often.
+// The faults, and how often each may happen.
 struct Budget {
   int breaks = 0;   // the stream is lost, with what is on its way
   int repeats = 0;  // the next frame comes twice

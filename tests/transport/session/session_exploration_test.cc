@@ -96,7 +96,7 @@ struct Bounds {
   size_t depth;
 };
 
-// One thing at a time is explored deeper than all together.
+// A single kind of event is explored to a greater depth than all kinds together.
 const Bounds kBounds[] = {
     {"breaks while they meet", Start::kNew, {.breaks = 2, .ticks = 1}, 7},
     {"a stranger while they meet", Start::kNew, {.strangers = 1}, 8},

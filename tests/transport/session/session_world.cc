@@ -132,7 +132,7 @@ std::vector<SessionWorld::Step> SessionWorld::Steps() const {
     const bool is_live = nodes_[node]->session.is_live();
     if (budget_.sends > 0 && is_live) steps.push_back({.kind = Kind::kSend, .side = node});
     if (budget_.ends > 0 && is_live) steps.push_back({.kind = Kind::kEnd, .side = node});
-    // Of the session's peer once a stream was lost, and of an earlier incarnation again.
+    // Proofs that the session's peer is dead, once a stream was lost, and repeated proofs about an earlier incarnation.
     if (budget_.proofs == 0 || !is_live) continue;
     const auto peer = static_cast<int>(nodes_[node]->session.nodes().peer.bits);
     if (nodes_[node]->was_suspect) steps.push_back({.kind = Kind::kProof, .side = node, .choice = peer});
@@ -200,7 +200,7 @@ void SessionWorld::Do(const Step& step) {
 
 proto::Hello SessionWorld::StrangersHello(int choice) const {
   if (choice >= kMadeUpHellos) return recorded_[choice - kMadeUpHellos];
-  // It has read b's incarnation from a pid, and guesses the rest.
+  // The stranger has read b's incarnation from a pid, and guesses the rest.
   proto::Hello hello = HelloFrom("b", choice == 1 ? kStrangersIncarnation : nodes_[1]->incarnation, "a", 99);
   if (choice == 2) {
     hello.set_resume_epoch(std::max<uint64_t>(1, nodes_[0]->session.epoch()));
@@ -250,7 +250,7 @@ void SessionWorld::Close(int stream, int end) {
   ToNode(stream, 1 - end, "", streams_[stream].ends[end]);
 }
 
-// What `node` wants after an event of `stream` that `from` caused.
+// Carries out the actions of node `self` after an event of `stream` that `from` caused.
 void SessionWorld::Act(int self, int stream, int from) {
   Node& node = *nodes_[self];
   for (std::vector<SessionAction> actions = node.session.TakeActions(); !actions.empty();
@@ -320,7 +320,7 @@ void SessionWorld::Arrive(int index, int end) {
   if (who == kStranger) {
     const absl::StatusOr<proto::Frame> decoded = DecodeFrame(frame.bytes);
     if (frame.bytes.empty()) streams_[index].open[end] = false;
-    // It takes what it is offered.
+    // The stranger accepts the Welcome.
     if (decoded.ok() && decoded->has_welcome()) {
       ToNode(index, 1 - end, HeartbeatFrame(decoded->welcome().epoch()), kStranger);
     }

@@ -2,11 +2,11 @@
 // secret. Steps() lists everything that can happen next; Do() makes one of these happen and checks what must hold. The
 // same steps lead to the same world again: an explorer repeats them at each fork.
 //
-// What can happen: a frame or a stream's end arrives (streams overtake one another, frames on one stream do not); all
-// streams break; time passes; a node sends, ends its session by itself or is restarted; a proof that a peer's process
-// is dead comes, late, twice, or of a process that only did not listen for a moment; and the stranger opens a stream to
-// a with what it can know, answers a dial of b, or takes an offer. Each kind except arrivals has a budget, so that
-// every history ends.
+// The possible events are: a frame or a stream's end arrives (streams overtake one another, frames on one stream do
+// not); all streams break; time passes; a node sends, ends its session by itself or is restarted; a proof that a peer's
+// process is dead comes, late, twice, or of a process that only did not listen for a moment; and the stranger, an
+// attacker without the nodes' secrets, opens a stream to a with data that it can know, answers a dial of b, or takes an
+// offer. Each kind except arrivals has a budget, so that every history ends.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 
@@ -90,7 +90,8 @@ class SessionWorld {
     int ended = 0;
     bool has_genuine = false;  // its session is with the other node, not with the stranger
     bool was_suspect = false;  // since its session began
-    // The stream that carries its session, 0 for none, and what it writes there with each tick.
+    // The stream that carries the node's session (0: none), and the heartbeat that the node writes there with each
+    // tick.
     uint64_t carrier = 0;
     std::string heartbeat;
   };
@@ -131,7 +132,7 @@ class SessionWorld {
   MonotonicTime now_ = MonotonicTime::FromNanos(1000000000);
   std::array<std::unique_ptr<Node>, 2> nodes_;
   std::vector<Stream> streams_;
-  // What the stranger has seen of b's handshakes.
+  // The parts of b's handshakes that the stranger has seen.
   std::vector<proto::Hello> recorded_;
   std::vector<proto::Frame> recorded_answers_;
   uint64_t incarnations_ = 2;

@@ -66,7 +66,8 @@ std::string SessionWorld::Fingerprint() const {
       absl::StrAppend(&text, stream.open[end] ? ">" : "-");
       for (const Frame& frame : stream.arriving[end]) {
         absl::StrAppend(&text, frame.bytes.empty() ? "end" : "", frame.from);
-        // Who wrote it says whether its proof is good, with the numbers that it names.
+        // Whether a proof is good depends only on who wrote the frame and on the numbers in it, so the key and the
+        // proof are left out of the text.
         proto::Frame copy;
         copy.ParseFromString(frame.bytes);
         if (copy.has_hello()) {

@@ -94,7 +94,7 @@ bool IsClosedByPeer(int client) {
   return poll(&closed, 1, static_cast<int>(absl::ToInt64Milliseconds(kDeadline))) == 1;
 }
 
-// Looks again and again: what is looked at tells nobody that it has changed.
+// Polls `done`, for states that send no notification when they change.
 void WaitUntil(const std::function<bool()>& done) {
   const MonotonicTime deadline = Clock::Real().Now() + kDeadline;
   while (!done() && Clock::Real().Now() < deadline) std::this_thread::yield();
@@ -167,7 +167,7 @@ TEST(Acceptor, AUnixConnectionTellsItsPeersProcess) {
   EXPECT_FALSE(process->has_ended());  // it is this one
   close(*client);
 
-  // One without an address of its own is refused.
+  // A socket without an address of its own is refused.
   const int nameless = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -201,7 +201,7 @@ TEST(Acceptor, WithoutADescriptorItWaitsAndGoesOnWhenThereIsOne) {
   address.sin_port = htons(static_cast<uint16_t>(socket.address.port));
   EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   WaitUntil([&] { return acceptor.counts().starved >= 3; });
-  // It looks ten times a second.
+  // The acceptor checks ten times a second.
   const double elapsed = absl::ToDoubleSeconds(Clock::Real().Now() - began);
   EXPECT_LE(static_cast<double>(acceptor.counts().starved), elapsed * 10 + 2);
   EXPECT_EQ(acceptor.counts().accepted, 0);
@@ -236,7 +236,7 @@ TEST(SocketFolder, IsOpenToItsUserOnlyAndGoesWithItsNode) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// Each who was told that it listens is reached at the path, whoever else starts or stops there.
+// A starter for which ListenUnix succeeded can be reached at the path, even while others start or stop there.
 TEST(ListenUnix, OfManyThatStartAtOnceOneReplacesTheFileThatWasLeftBehind) {
   constexpr int kStarters = 4;
   SocketFolder folder;
@@ -307,7 +307,7 @@ TEST(PeerProcess, AKilledProcessHasEnded) {
   EXPECT_EQ(poll(&ended, 1, 60'000), 1);
   EXPECT_TRUE(process->has_ended());
   waitpid(child, nullptr, 0);
-  // Nobody is at the other end now, whatever process has that number.
+  // The process at the other end has ended, and another process that now has its number must not be taken for it.
   EXPECT_EQ(PeerProcess::Of(accepted), nullptr);
   close(accepted);
   close(*listening);

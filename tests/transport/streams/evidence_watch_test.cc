@@ -1,5 +1,5 @@
-// What the sockets of this machine prove of a peer whose stream was lost: that nobody listens at its address, and
-// nothing else.
+// Tests of what the sockets of this machine prove about a peer whose stream was lost: only that no process listens at
+// its address.
 #include "understudy/transport/grpc/evidence_watch.h"
 
 #include <fcntl.h>

@@ -36,7 +36,7 @@ using net_testing::Accepting;
 using net_testing::End;
 using net_testing::kStreamDeadline;
 
-// Looks again and again: what is looked at tells nobody that it has changed.
+// Polls `done`, for states that send no notification when they change.
 void WaitUntil(const std::function<bool()>& done) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamDeadline;
   while (!done() && Clock::Real().Now() < deadline) std::this_thread::yield();
@@ -105,7 +105,7 @@ class GrpcListenerTest : public ::testing::Test {
     listener_ = *std::move(listener);
     port_ = NodeAddress::Parse(listener_->address())->port;
   }
-  // It dials again when it was closed to make room, or took too long on a loaded machine.
+  // The peer dials again if its connection was closed to make room, or if it took too long on a loaded machine.
   void ExpectAGoodPeerGetsIn() {
     accepting_.SetEcho();
     const auto dialer = NewGrpcDialer(Credentials::Insecure());

@@ -192,7 +192,8 @@ TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAWriteUnderWay) {
   EXPECT_FALSE(server_->WaitUntilClosed().ok());
 }
 
-// A port of the loopback that is taken, so that nobody else listens there, and on which nobody does.
+// A port of the loopback interface that is bound, so that no other process can listen there, but on which no socket
+// listens.
 class BoundPort {
  public:
   BoundPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,4 +1,4 @@
-// What a node lets its peers do, by what their streams prove of them.
+// Tests of what a node lets its peers do, depending on what their streams prove about them.
 #include <cstddef>
 #include <memory>
 #include <string>

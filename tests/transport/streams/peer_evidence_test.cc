@@ -42,8 +42,8 @@ TEST(PeerEvidence, TwoRefusedDialsAfterTheStreamBrokeProveIt) {
   EXPECT_TRUE(evidence.NextDial().is_infinite());
 }
 
-// The kernel closes what a killed process had one after another: its stream may break before its listening socket is
-// gone.
+// The operating system closes a killed process's descriptors one after another, so its stream may break before its
+// listening socket is gone.
 TEST(PeerEvidence, ADialThatStillGotThroughDelaysTheProofByLessThanASecond) {
   PeerEvidence evidence;
   evidence.OnCarried(true, false);

@@ -1,5 +1,5 @@
-// One end of a stream, and the ends that a listener is given, for tests of the streams below a session. The sockets are
-// real: a test waits, with a deadline, for what an end hears.
+// One end of a stream, and the ends that a listener accepts, for tests of the streams below a session. The sockets are
+// real: a test waits, with a deadline, for the events of an end.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_STREAMS_STREAM_END_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_STREAMS_STREAM_END_H_
 
@@ -23,7 +23,7 @@ namespace understudy::net_testing {
 
 inline constexpr absl::Duration kStreamDeadline = absl::Seconds(30);
 
-// One end of a stream: keeps what it hears, and lets a test wait for it.
+// One end of a stream: records its events and frames, and lets a test wait for them.
 class End final : public FrameStream::Events {
  public:
   using FrameHook = std::function<void(const std::string&)>;
@@ -136,7 +136,7 @@ class Accepting {
       return ends_.back().get();
     };
   }
-  // Of the stream accepted last.
+  // Returns the identity of the peer on the stream that was accepted last.
   StreamIdentity identity() {
     absl::MutexLock lock(&mu_);
     return identity_;

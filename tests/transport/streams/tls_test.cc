@@ -38,7 +38,7 @@ const int is_native = setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/1);
 
 }  // namespace
 
-// What gRPC calls in place of the C library's.
+// Replaces the C library's getaddrinfo for gRPC.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
   static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
   const bool is_peer = node != nullptr && std::string(node) == "peer.test";
@@ -117,7 +117,7 @@ TEST_F(TlsTest, FramesCrossAndBothEndsKnowTheNames) {
   ::testing::internal::CaptureStderr();
   Listen(Good("b"));
   ExpectCarried(Good("a"));
-  // What gRPC logs when the server's name that the dialler asks for is none of the certificate's.
+  // gRPC logs this text when the server name that the dialler asks for is not in the certificate.
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), Not(HasSubstr("No match found for server name")));
   EXPECT_EQ(accepting_.identity().proof, StreamIdentity::Proof::kCertificate);
   EXPECT_THAT(accepting_.identity().names, ElementsAre("a"));
@@ -180,8 +180,8 @@ TEST_F(TlsTest, APeerWithoutACertificateIsRefused) {
   ExpectCarried(Good("a"));
 }
 
-// The same client command is run three times. It is accepted with TLS 1.2, and with TLS 1.1 by a server that sets no
-// minimum, so the version is the only reason why the node refuses it.
+// This test runs the same client command three times. It is accepted with TLS 1.2, and with TLS 1.1 by a server that
+// sets no minimum, so the version is the only reason why the node refuses it.
 TEST_F(TlsTest, AVersionOfTlsBefore1Dot2IsRefused) {
   const std::string key_pair = absl::StrCat(" -cert ", Made().File("good/a.pem"), " -key ", Made().File("good/a.key"),
                                             " -cipher DEFAULT@SECLEVEL=0");

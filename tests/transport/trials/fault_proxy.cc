@@ -29,9 +29,9 @@
 namespace understudy::net_testing {
 namespace {
 
-// What one direction holds; beyond it the sender has to wait, as on a wire.
+// The bytes that one direction buffers. Beyond this bound the sender has to wait, as on a real network.
 constexpr size_t kHeldBytesMax = size_t{64} << 10;
-// What a socket's buffers hold, so that a throttled wire is slow and not deep.
+// The size of a socket's buffers. It is small, so that a throttled connection is slow but does not buffer much.
 constexpr int kSocketBufferBytes = 32 << 10;
 constexpr size_t kSaidBytesMax = size_t{1} << 20;
 constexpr int kForeverMilliseconds = 60'000;
@@ -159,7 +159,8 @@ std::string FaultProxy::said() {
 
 void FaultProxy::Run() {
   while (true) {
-    // What is ready is found out again under the lock: others may have closed it meanwhile.
+    // poll() below only waits. Turn() finds out with the lock held what is ready, because other threads may have closed
+    // descriptors while this thread waited.
     std::vector<pollfd> polled;
     int wait = 0;
     {

@@ -1,4 +1,4 @@
-// What the tests of hostile clients share: streams and connections on which a test writes frames itself, the resources
+// Helpers for the tests of hostile clients: streams and connections on which a test writes frames itself, the resources
 // that a process uses, and an honest pair of nodes whose session must not suffer.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
@@ -56,12 +56,12 @@ namespace understudy::net_testing {
 inline constexpr absl::Duration kLongSilence = absl::Minutes(5);
 inline constexpr absl::Duration kLongGrace = absl::Minutes(30);
 
-// One call of a node's only method, whose messages the test makes.
+// One call of the only gRPC method of a node, whose messages the test writes itself.
 class RawStream {
  public:
   using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  // With the certificate of `client`, of which there are files in the folder `certificates`, or plaintext.
+  // Connects with the certificate of `client` in the folder `certificates`, or in plaintext if that is empty.
   explicit RawStream(const std::string& address, absl::string_view certificates = "", absl::string_view client = "")
       : channel_(grpc::CreateCustomChannel("ipv4:" + address, CredentialsOf(certificates, client), Arguments())) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));

@@ -50,8 +50,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A node that joins ledger, and whose frames the test makes. It reads nothing but what it waits for, and acknowledges
-// nothing.
+// A node that joins ledger, and whose frames the test writes itself. It reads only until a frame for which it waits,
+// and acknowledges none.
 class Guest {
  public:
   Guest(const std::string& address, absl::string_view name, uint64_t incarnation, absl::string_view certificates = "")
@@ -70,9 +70,9 @@ class Guest {
   const NodePair& nodes() const { return nodes_; }
   // An actor of the guest, which need not be.
   Pid Own(uint64_t serial) const { return Pid(kGuest, 1, serial); }
-  // Actors of ledger that nobody gave an address of.
+  // Returns an invented pid of ledger, whose address no node was given.
   Pid Invented(uint64_t serial) const { return Pid(kLedger, 77, serial); }
-  // Reads what ledger says until `is_it` is true of an envelope. False when the stream is over before.
+  // Reads frames of ledger until `is_it` is true for an envelope. Returns false if the stream ends before.
   bool ReadUntil(const std::function<bool(const proto::Envelope&)>& is_it) {
     while (true) {
       const std::string bytes = stream_.Read();
@@ -86,7 +86,7 @@ class Guest {
       if (is_found) return true;
     }
   }
-  // The same for a change of names.
+  // Reads until `is_it` is true for a change of names.
   bool ReadUntilChange(const std::function<bool(const proto::NameChange&)>& is_it) {
     return ReadUntil([&](const proto::Envelope& envelope) {
       proto::NameChanges names;
@@ -196,7 +196,7 @@ struct Attack {
 // googletest would print its bytes, which differ from run to run.
 void PrintTo(const Attack& attack, std::ostream* out) { *out << attack.name; }
 
-// It would end the owner, if the guest had the grant.
+// This claim would end the owner of the name if the guest had the grant.
 void ClaimTheNameOfAnOlderOwner(Guest& guest) {
   proto::NameChanges names;
   proto::NameClaim& claim = *names.add_changes()->mutable_claim();
@@ -354,7 +354,7 @@ class HostileAttackTest : public HostileClientTest {
     EXPECT_TRUE(has_come) << name << " is not " << least << " in\n" << text;
     return value;
   }
-  // What the node ledger uses; then `attack`, meanwhile honest traffic, and what it uses again.
+  // Measures the resources of ledger before and after `attack`, during which honest traffic goes on.
   void ExpectTheNodeIsUnharmedBy(const std::function<void()>& attack) {
     const int victim = ledger_->os_pid();
     const int64_t descriptors = DescriptorsOf(victim);

@@ -63,7 +63,7 @@ TEST_F(HostileClientTest, AHelloInALivePeersNameWithItsIncarnationIsRefused) {
     RawStream other(ledger_->address());
     ASSERT_TRUE(other.Write(FrameOf(HelloFrom("house", 4711, "ledger"))));
     EXPECT_EQ(other.ReadRefuse().reason(), proto::Refuse::NAME_TAKEN);
-    // One that would go on with the session, and cannot prove it.
+    // A client that tries to resume house's session, but cannot prove that it is house.
     RawStream thief(ledger_->address());
     proto::Hello hello = HelloFrom("house", house_->system().incarnation().bits, "ledger", 1'000'000);
     hello.set_resume_epoch(1);
@@ -113,19 +113,19 @@ TEST_F(HostileClientTest, ACertificateIsNoLeaveToBeAnotherNode) {
   });
 }
 
-// ---- Certificates that change, and what is told when they do not fit ----
+// ---- Certificates that change, and the errors when they do not fit ----
 
 TEST_F(HostileClientTest, TheAuthorityIsReplacedWhileASessionLives) {
   Certificates certificates;
   Join(&certificates);
   ExpectNoHarmBy([&] {
     certificates.MakeAnew();
-    // It has never seen the old authority, so it gets in when ledger has the new one.
+    // Mallory has never seen the old authority, so it can join only when ledger has the new one.
     LocalNode mallory(
         "mallory",
         {.listen = "", .peers = {{"ledger", ledger_->address()}}, .credentials = certificates.Of("mallory")});
     EXPECT_TRUE(mallory.system().Ask(mallory.Find("ledger/tally").ask(), {}, kDeadline).ok());
-    // And house, whose session goes on, when it has it too.
+    // House, whose session goes on, can resume when it has the new authority too.
     proxy_->ResetAll();
     house_->diary().WaitFor("resumed ledger");
   });
@@ -212,7 +212,8 @@ TEST_F(HostileClientTest, HalfOpenHandshakesLeaveTheHonestPeerAndTheNodesMemoryA
     for (int i = 0; i < total; ++i) {
       open.push_back(std::make_unique<RawConnection>(ledger_->address()));
       if (open.size() < kAtOnce && i + 1 < total) continue;
-      // Those that got in say their beginning; the others wait for a place in the kernel's queue.
+      // Clients that are connected write the beginning of a handshake; the others wait for a place in the listening
+      // socket's queue.
       const auto are_half_in = [&] {
         const auto in = std::count_if(open.begin(), open.end(), [](const auto& one) { return one->is_connected(); });
         return 2 * static_cast<size_t>(in) >= open.size();
@@ -240,7 +241,7 @@ TEST_F(HostileClientTest, HalfOpenHandshakesLeaveTheHonestPeerAndTheNodesMemoryA
   const int64_t grown = ResidentBytesOf(victim) - resident;
   printf("  the node's memory grew by %d KiB\n", static_cast<int>(grown / 1024));
   if (!kIsSanitized) EXPECT_LE(grown, int64_t{64} << 20);
-  // And whoever is honest gets in.
+  // An honest node can still join.
   LocalNode mallory(
       "mallory", {.listen = "", .peers = {{"ledger", ledger_->address()}}, .credentials = certificates.Of("mallory")});
   EXPECT_TRUE(mallory.system().Ask(mallory.Find("ledger/tally").ask(), {}, kDeadline).ok());

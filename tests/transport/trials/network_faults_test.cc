@@ -1,8 +1,8 @@
 // Two node processes with a proxy between them that stalls, cuts, resets, delays and throttles, and a peer that is
 // killed or stopped: what each end is told, how soon, and that nothing is lost while the session lives.
 //
-// Where silence or grace could cause what a test sees, the one that must not is set to minutes (kLongSilence,
-// kLongGrace). The measured times are printed.
+// Where both silence and grace could cause the event that a test waits for, the one that must not is set to minutes
+// (kLongSilence, kLongGrace). The measured times are printed.
 #include <signal.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ namespace {
 
 constexpr absl::Duration kSilence = absl::Milliseconds(800);
 constexpr absl::Duration kGrace = absl::Milliseconds(700);
-// Never the reason for what a test sees.
+// Too long to cause any event of a test.
 constexpr absl::Duration kLongSilence = absl::Minutes(5);
 constexpr absl::Duration kLongGrace = absl::Minutes(30);
 constexpr int64_t kNumbers = 2000;
@@ -148,7 +148,8 @@ TEST(Stall, ThatEndsWithinTheGraceLosesNothing) {
     const MonotonicTime healed = Now();
     const absl::Duration took = wire.house.diary().WaitFor("resumed ledger", &wire.house_seen) - healed;
     Print("  resumed after the stall", took);
-    // Its dial of then has the handshake's time, then it waits, then the next comes through.
+    // The dial that was under way times out after handshake_timeout, the node waits for its backoff, and the next dial
+    // succeeds.
     EXPECT_LE(took, SessionTimes().handshake_timeout + TrialTimes(kSilence, kGrace).backoff_max + kSlack);
     traffic.ExpectAllCameInOrder();
     wire.ExpectNoEnd();
@@ -199,7 +200,7 @@ TEST(Cut, ForLongerThanTheGraceIsDownOnceAtBothEnds) {
   wire.proxy.Cut();
   EXPECT_LE(wire.house.diary().WaitFor("suspect ledger", &wire.house_seen) - began, kSlack);
   wire.ExpectDownOnceAtBothEnds(began, kGrace, kGrace + kSlack);
-  // They meet again, in another session; the one that ended is not told of twice.
+  // The nodes meet again in another session, and the end of the first session is not reported twice.
   wire.proxy.Heal();
   wire.house.diary().WaitFor("up ledger epoch 2", &wire.house_seen);
   EXPECT_TRUE(wire.house.system().Ask(wire.tally.ask(), {}, kDeadline).ok());
@@ -221,8 +222,8 @@ TEST(Delay, IsNoSilence) {
   wire.ExpectNoEnd();
 }
 
-// The large message takes several silences; what comes of it meanwhile, and the heartbeats of the other end, are signs
-// of life.
+// The large message takes several times the silence limit; its parts that arrive meanwhile, and the heartbeats of the
+// other end, are signs of life.
 TEST(Throttle, IsNoSilence) {
   Wire wire(kSilence, kGrace);
   constexpr int64_t kBytesPerSecond = 200'000;
@@ -328,7 +329,7 @@ TEST(Stopped, APeerIsDownAfterSilenceAndGraceAndNotBefore) {
   Print("  Down after SIGSTOP", took);
   EXPECT_GE(took, kSilence / 2 + kGrace);
   EXPECT_LE(took, kSilence + kGrace + kSlack);
-  // It lives on, learns that its session is over, and they meet in another.
+  // The stopped node continues, learns that its session is over, and the two nodes begin another one.
   ledger.Signal(SIGCONT);
   ledger.diary().WaitFor("ended house epoch 1");
   house.diary().WaitFor("up ledger epoch 2");

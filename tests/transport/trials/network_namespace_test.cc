@@ -2,8 +2,8 @@
 // network requires: links that are set down, routes that drop packets, and a link with a limited rate (tbf).
 //
 // Needs root, or user namespaces, and the commands ip, tc, unshare and nsenter. Where they are missing the tests fail,
-// so that `.ci/long trials` cannot pass without them; with UNDERSTUDY_MAY_SKIP_NAMESPACES=1 in the environment they say
-// what is missing and are skipped.
+// so that `.ci/long trials` cannot pass without them; with UNDERSTUDY_MAY_SKIP_NAMESPACES=1 in the environment they
+// print which of these is missing and are skipped.
 // The namespaces belong to this process and to one that it starts, and end with them.
 #include <fcntl.h>
 #include <sched.h>
@@ -86,7 +86,7 @@ std::string EnterNamespace() {
   return "";
 }
 
-// Another network namespace, and the link to it.
+// A second network namespace, and the link to it.
 class Neighbour {
  public:
   Neighbour() {

@@ -1,5 +1,5 @@
-// What the trials with real processes and sockets share: a node in the test's process, nodes in processes of their own,
-// and what each node reports of its peers.
+// Helpers for the trials with real processes and sockets: a node in the test's process, nodes in processes of their
+// own, and what each node reports of its peers.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_H_
 

@@ -43,7 +43,7 @@ void Say(absl::string_view line) {
   (void)!write(3, text.data(), text.size());
 }
 
-// What the node counted, a line each: "forged 3", or "guest claims_refused 7" of a peer.
+// Returns the node's counters, one on each line: "forged 3", or for a peer "guest claims_refused 7".
 std::string StatusOf(const Node& node) {
   const NodeCounters counters = node.counters();
   std::string text = absl::StrCat("forged ", counters.forged, "\nlate ", counters.late, "\n");
@@ -56,7 +56,7 @@ std::string StatusOf(const Node& node) {
 
 int Run(int argc, char** argv) {
   if (argc < 3) return Complain("usage: trial_node NAME LISTEN [KEY=VALUE…]");
-  // So that none is lost which comes before RunUntilSignal.
+  // Blocks SIGTERM, so that a signal that comes before RunUntilSignal is not lost.
   sigset_t stops;
   sigemptyset(&stops);
   sigaddset(&stops, SIGTERM);

@@ -16,7 +16,7 @@
 
 namespace wallet {
 
-// What a customer has learned.
+// The results of a customer's calls.
 struct Receipt {
   absl::Status end = absl::UnknownError("it has not ended");
   std::vector<int64_t> balances;  // of the reply, and of the items

@@ -1,5 +1,5 @@
-// What a program with the old version of wallet.proto wrote, as client and as server, is played to a node of a program
-// with the new version. wallet_recorder wrote old_client.frames and old_server.frames.
+// Recorded frames of a program with the old version of wallet.proto, as client and as server, are replayed to a node of
+// a program with the new version. wallet_recorder wrote old_client.frames and old_server.frames.
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -47,7 +47,7 @@ Transcript Read(const std::string& name) {
   return transcript;
 }
 
-// What one end of a stream has written so far.
+// The frames that one end of a stream has written so far.
 struct Written {
   int frames = 0;
   uint64_t last_slot = 0;
@@ -81,8 +81,8 @@ struct Written {
   }
 };
 
-// Writes the frames of one end of a transcript into a stream, each when the other end has written what it acknowledges.
-// The addresses of the other end are replaced by those that it has in this run.
+// Writes the frames of one end of a transcript into a stream, each when the other end has written the slots that it
+// acknowledges. The other end's recorded addresses are replaced by its addresses in this run.
 class Player final : public FrameStream::Events {
  public:
   Player(const Transcript& transcript, absl::string_view own) : answers_(own == kServer) {
@@ -176,7 +176,7 @@ TEST(RecordedWalletTest, AnOldClientUsesTheActorOfANewNode) {
   EXPECT_TRUE(cluster.RunUntil([&] { return client.Play(); }, absl::Minutes(1))) << client.Progress();
   cluster.RunFor(absl::Milliseconds(50));
 
-  // Both payments arrived, with what the old client does not say left empty.
+  // Both payments arrived; fields that the old client does not know are empty.
   absl::StatusOr<PayReply> balance = cluster.system(kServer).Ask(wallet.pay(), PayRequest(), absl::Seconds(1));
   ASSERT_TRUE(balance.ok()) << balance.status();
   EXPECT_EQ(balance->balance(), 500);

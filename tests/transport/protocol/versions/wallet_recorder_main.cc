@@ -54,7 +54,7 @@ class PrintingStream final : public FrameStream {
   const std::unique_ptr<FrameStream> stream_;
 };
 
-// What comes from the client.
+// Prints the frames that come from the client.
 class PrintingEvents final : public FrameStream::Events {
  public:
   void PassTo(FrameStream::Events* events) { events_ = events; }

@@ -1,4 +1,4 @@
-// What differs between the programs with the two versions of wallet.proto.
+// The declarations that differ between the programs with the two versions of wallet.proto.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_PROTOCOL_VERSIONS_WALLET_VERSION_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_PROTOCOL_VERSIONS_WALLET_VERSION_H_
 
