@@ -90,7 +90,7 @@ def joined_test_tags(name, srcs, deps, size, features, kwargs):
 _SIZES = ["small", "medium", "large", "enormous"]
 
 def joined_test_groups():
-    """What the tests of this package join to: structs with name, parts, srcs, headers, data, deps, env, size and tags.
+    """What the tests of this package join to: structs with name, srcs, headers, data, deps, env, size and tags.
 
     Tests with the same tags and environment are joined, in the order of their names.
     """

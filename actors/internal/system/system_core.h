@@ -120,7 +120,7 @@ class SystemCore {
   // The traces of actors' messages.
   MessageTraces& message_traces() { return message_traces_; }
 
-  // For looks at actors that are queued (QueuedLook in actor_crash.h): an actor's turn calls AwaitEnd for its cell.
+  // For looks at actors that are queued (InspectQueued in actor_crash.h): an actor's turn calls AwaitEnd for its cell.
   LookGuard<>& look_guard() { return look_guard_; }
   // Held by the thread that looks.
   absl::Mutex& look_mu() { return look_mu_; }
