@@ -15,6 +15,25 @@ _IS_OWN = not str(Label("//bazel:joined.bzl")).startswith("@")
 # More gain little, and a library should keep two cores busy.
 _FILES_MAX = 10
 
+def _parts(items):
+    """The items in their order, in as few lists of at most _FILES_MAX as there can be, which are as long as each other or one longer."""
+    count = (len(items) + _FILES_MAX - 1) // _FILES_MAX
+    return [items[len(items) * part // count:len(items) * (part + 1) // count] for part in range(count)]
+
+def _joined_file(name, srcs, printed_by, testonly = False):
+    """Declares the file NAME.cc, which has the sources, each as the command `printed_by` prints it."""
+    native.genrule(
+        name = name + ".cc_file",
+        testonly = testonly,
+        srcs = srcs,
+        outs = [name + ".cc"],
+        # Diagnostics, and what a sanitizer reports, name the sources.
+        cmd = 'for source in $(SRCS); do echo "#line 1 \\"$$source\\""; %s "$$source"; done >$@' % printed_by,
+        tags = ["manual"],
+        visibility = ["//visibility:private"],
+    )
+    return name + ".cc"
+
 def joined(name, srcs):
     """The srcs of the library `name`, a select by configuration. Headers, labels and a single source stay what they are."""
     if not _IS_OWN or native.package_name().startswith("examples/") or type(srcs) != "list":
@@ -22,20 +41,7 @@ def joined(name, srcs):
     sources = [source for source in srcs if source.endswith(".cc") and not source.startswith((":", "//", "@"))]
     if len(sources) < 2:
         return srcs
-    parts = (len(sources) + _FILES_MAX - 1) // _FILES_MAX
-    size = (len(sources) + parts - 1) // parts
-    files = []
-    for part in range(parts):
-        files.append("%s_joined_%d.cc" % (name, part))
-        native.genrule(
-            name = files[-1] + "_file",
-            srcs = sources[part * size:(part + 1) * size],
-            outs = files[-1:],
-            # Diagnostics, and what a sanitizer reports, name the sources.
-            cmd = 'for source in $(SRCS); do echo "#line 1 \\"$$source\\""; cat "$$source"; done >$@',
-            tags = ["manual"],
-            visibility = ["//visibility:private"],
-        )
+    files = [_joined_file("%s_joined_%d" % (name, number), part, "cat") for number, part in enumerate(_parts(sources))]
     return select({
         str(Label("//bazel/precompiled:joined")): files + [source for source in srcs if source not in sources],
         "//conditions:default": srcs,
@@ -100,10 +106,7 @@ def joined_test_groups():
             groups.setdefault(str([rule["tags_of_test"], rule["env"]]), []).append(rule)
     found = []
     for key in sorted(groups):
-        rules = groups[key]
-        count = (len(rules) + _FILES_MAX - 1) // _FILES_MAX
-        for part in range(count):
-            members = rules[len(rules) * part // count:len(rules) * (part + 1) // count]
+        for members in _parts(groups[key]):
             srcs = [src for rule in members for src in rule["srcs"]]
             if len({src: None for src in srcs if src.endswith(".cc")}) != len([src for src in srcs if src.endswith(".cc")]):
                 fail("two joined tests have a source in common: give them the tag \"alone\" (bazel/joined.bzl)")
@@ -124,17 +127,4 @@ def joined_test_source(name, srcs):
 
     What a source has in an anonymous namespace is there in a namespace that is named after the source.
     """
-    file = name + ".cc"
-    native.genrule(
-        name = name + "_file",
-        testonly = True,
-        srcs = srcs,
-        outs = [file],
-        cmd = """for source in $(SRCS); do
-                   echo "#line 1 \\"$$source\\""
-                   sed "s/namespace {/namespace joined_$$(basename $$source .cc) {/" "$$source"
-                 done >$@""",
-        tags = ["manual"],
-        visibility = ["//visibility:private"],
-    )
-    return file
+    return _joined_file(name, srcs, 'sed "s/namespace {/namespace joined_$$(basename $$source .cc) {/"', testonly = True)

@@ -11,6 +11,10 @@
 
 namespace understudy::internal {
 
+// Makes a buffer of the bytes without copying them. `give_back` gets them when gRPC no longer reads them, on any
+// thread.
+grpc::ByteBuffer LendToGrpc(std::string bytes, void (*give_back)(std::string));
+
 // Moves the bytes of a message into a buffer. At most 1,024 bytes are copied.
 grpc::ByteBuffer ToBuffer(std::string bytes);
 

@@ -22,6 +22,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
 #include "understudy/transport/codec/frame_memory.h"
+#include "understudy/transport/grpc/byte_buffers.h"
 #include "understudy/transport/grpc/grpc_queue.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/session/frame_stream.h"
@@ -40,23 +41,6 @@ std::string Text(const grpc::ByteBuffer& buffer) {
   text.reserve(buffer.Length());
   for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return text;
-}
-
-// Makes a buffer of `text` without copying the bytes.
-grpc::ByteBuffer BufferOf(std::string text) {
-  auto* const kept = new std::string(std::move(text));  // owned by the slice
-  void* const bytes = kept->data();
-  const size_t size = kept->size();
-  ReleaseToGrpc(kept);  // last: this thread does not touch the string again
-  const grpc::Slice slice(
-      bytes, size,
-      [](void* string) {
-        AcquireFromGrpc(string);
-        const std::unique_ptr<std::string> written(static_cast<std::string*>(string));
-        KeepMemory(std::move(*written));
-      },
-      kept);
-  return {&slice, 1};
 }
 
 }  // namespace
@@ -134,7 +118,9 @@ void GrpcCall::Write(std::string frame) {
   }
 }
 
-void GrpcCall::BeginWriteLocked(std::string frame) { BeginWrite(BufferOf(std::move(frame)), Begin(writing_)); }
+void GrpcCall::BeginWriteLocked(std::string frame) {
+  BeginWrite(LendToGrpc(std::move(frame), KeepMemory), Begin(writing_));
+}
 
 void GrpcCall::OpenLocked() {
   open_ = true;
