@@ -3,14 +3,17 @@
 Most of what a source costs to compile are the headers that it includes, and ten sources of one library, or ten tests of one package, include
 nearly the same. As one file they take a third of the time. A change of one then compiles all ten, so it is not the default:
 
-- The libraries, but not the examples, are joined where .bazelrc asks for that (--define=understudy_sources=joined). Names in anonymous
-  namespaces and macros must differ among the sources of a library; the compiler refuses those that do not.
+- The libraries, but not the examples and benchmarks, are joined where --define=understudy_sources=joined asks for that, as `.bazelrc` does
+  for the sanitizers and `.ci/run` for its tests. Names in anonymous namespaces and macros must differ among the sources of a library; the compiler refuses those that do not.
 - joined_tests() at the end of a BUILD file below tests/ declares tests that join those of the package, and `.ci/run` runs them in place of
   those. Suites must have different names then; GoogleTest ends the test that finds two of one name.
 """
 
 # Where this file is the main workspace's: users' packages are compiled as they stand.
 _IS_OWN = not str(Label("//bazel:joined.bzl")).startswith("@")
+
+# Programs, each with actors of its own that have the names of others.
+_NOT_JOINED = ("examples/", "tests/bench")
 
 # More gain little, and a library should keep two cores busy.
 _FILES_MAX = 10
@@ -36,7 +39,7 @@ def _joined_file(name, srcs, printed_by, testonly = False):
 
 def joined(name, srcs):
     """The srcs of the library `name`, a select by configuration. Headers, labels and a single source stay what they are."""
-    if not _IS_OWN or native.package_name().startswith("examples/") or type(srcs) != "list":
+    if not _IS_OWN or native.package_name().startswith(_NOT_JOINED) or type(srcs) != "list":
         return srcs
     sources = [source for source in srcs if source.endswith(".cc") and not source.startswith((":", "//", "@"))]
     if len(sources) < 2:
