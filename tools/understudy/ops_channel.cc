@@ -33,6 +33,8 @@ namespace {
 
 // A node that starts again is soon seen.
 constexpr int kReconnectsWithinMillis = 1000;
+// What a node on a busy machine may take to answer a new connection. gRPC 1.51 ends an attempt after this time.
+constexpr int kConnectsWithinMillis = 5000;
 
 constexpr char kTls[] = "tls://";
 constexpr char kTcp[] = "tcp://";
@@ -54,7 +56,7 @@ std::pair<std::string, std::string> NodeAndHost(absl::string_view address) {
 std::shared_ptr<grpc::Channel> Connect(const OpsTarget& target) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectsWithinMillis);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis);
   if (absl::StartsWith(target.address, kTls)) {
     const auto [node, host] = NodeAndHost(target.address);

@@ -37,6 +37,8 @@ namespace otlp = opentelemetry::proto::collector::trace::v1;
 
 // Between two attempts to connect, so that a collector that is back soon has spans.
 constexpr int kReconnectsWithinMillis = 2000;
+// What a collector far away may take for a TLS handshake. gRPC 1.51 ends an attempt after this time.
+constexpr int kConnectsWithinMillis = 5000;
 
 absl::StatusOr<NodeAddress> CheckedAddress(const OtlpOptions& options) {
   const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(options.collector);
@@ -77,7 +79,7 @@ std::shared_ptr<grpc::Channel> ChannelTo(const NodeAddress& address, const OtlpO
     arguments.SetSslTargetNameOverride(name);  // what TLS asks the collector for (SNI)
   }
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectsWithinMillis);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address.ToGrpcTarget(), credentials, arguments);
