@@ -321,6 +321,21 @@ TEST_F(CreditReceiverTest, NoMoreMailboxesAreGrantedRoomThanMayHaveIt) {
   EXPECT_EQ(with_grants, static_cast<int>(limits::kMailboxesWithGrantsMax));
 }
 
+// A peer that acknowledges nothing keeps its wants from being answered.
+TEST_F(CreditReceiverTest, WantsForMoreMailboxesThanMayWaitForAnAnswerAreABadFrame) {
+  for (uint32_t cell = 1; cell <= limits::kCreditAccountsMax; ++cell) {
+    ASSERT_TRUE(receiver_.OnWanted({Pid(1, cell, 1), 7}, 10, now_).ok());
+  }
+  EXPECT_TRUE(receiver_.OnWanted(kBox, 10, now_).ok()) << "that mailbox waits already";
+  EXPECT_EQ(receiver_.OnWanted(kOther, 10, now_),
+            absl::InvalidArgumentError("a peer wants room in more than 262144 mailboxes at once"));
+  EXPECT_EQ(receiver_.mailboxes(), limits::kCreditAccountsMax);
+
+  const auto [answered, wish] = receiver_.TakeDue().front();
+  ASSERT_TRUE(receiver_.OnReserved(answered, {.amount = wish}).has_value());
+  EXPECT_TRUE(receiver_.OnWanted(kOther, 10, now_).ok());
+}
+
 TEST_F(CreditReceiverTest, RoomOfAnEarlierSessionsMessagesIsNotOwed) {
   Leave(Admission::kAllowance);
   Leave(Admission::kReserved);

@@ -125,8 +125,13 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
 
 absl::Status CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
   if (absl::Status checked = CheckWanted(bytes); !checked.ok()) return checked;
+  const auto known = accounts_.find(to);
+  const bool is_asked = known != accounts_.end() && known->second.is_asked;
+  if (!is_asked && asked_ >= limits::kCreditAccountsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a peer wants room in more than ", asked_, " mailboxes at once"));
+  }
   Account& account = FindOrOpen(to);
-  account.is_asked = true;
+  if (!std::exchange(account.is_asked, true)) ++asked_;
   account.is_used_up = true;
   account.wanted = {.messages = 1, .bytes = bytes};
   account.bytes_each = std::max(account.bytes_each, bytes);
@@ -310,7 +315,9 @@ absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to
   account.is_short = !wanted.is_zero() && !account.granted.CoversMessage(wanted.bytes);
   account.window = std::min(account.window, account.granted.messages + account.held.messages);
   NoteGranted(to, account);
-  const bool is_told = std::exchange(account.is_asked, false) || !grant.granted.is_zero() || !grant.allowance.is_zero();
+  const bool was_asked = std::exchange(account.is_asked, false);
+  if (was_asked) --asked_;
+  const bool is_told = was_asked || !grant.granted.is_zero() || !grant.allowance.is_zero();
   EraseIfUnused(found);
   if (!is_told) return absl::nullopt;
   return grant;

@@ -61,7 +61,8 @@ class CreditReceiver {
   void OnReleased(const MailboxAddress& to, Admission admission, const RoomAmount& amount);
   // The peer sent a kWant without a number: one of its senders found no credit for a
   // message of `bytes` bytes, and does not wait. Returns InvalidArgument (a bad frame)
-  // if `bytes` exceeds limits::kMessageBytesMax.
+  // if `bytes` exceeds limits::kMessageBytesMax, or if limits::kCreditAccountsMax other
+  // mailboxes wait for an answer: CreditSender::Asks asks for no more.
   absl::Status OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
   // The peer sent a kReturn without a number: it returns granted room, which the
   // caller gives back to the mailbox. Returns InvalidArgument (a bad frame) if the
@@ -181,7 +182,8 @@ class CreditReceiver {
   std::set<MailboxAddress> granted_;   // have granted room that is not used
   std::set<MailboxAddress> withheld_;  // get no allowance back until no sender waits in line
   AllowancesInUse in_use_{terms_};
-  RoomAmount owed_;  // of all accounts
+  RoomAmount owed_;   // of all accounts
+  size_t asked_ = 0;  // accounts with is_asked
   bool is_urgent_ = false;
 };
 
