@@ -18,7 +18,7 @@
 namespace understudy::bench {
 namespace {
 
-// Enough for what grows with the clock: deadlines that were cancelled wait for the next tick.
+// Enough steps to also allocate what grows with time: a cancelled deadline keeps its memory until the next tick.
 constexpr int64_t kWarmUp = 50000;
 constexpr int64_t kCounted = 20000;
 
@@ -26,7 +26,7 @@ constexpr int64_t kCounted = 20000;
 class Meter {
  public:
   explicit Meter(Finish* finish) : finish_(finish) {}
-  // A step is done; false after the last.
+  // Records that a step is done. Returns false after the last step.
   bool Step() {
     ++steps_;
     if (steps_ == kWarmUp) before_ = AllocationCount();
@@ -123,8 +123,7 @@ void Asks(ActorSystem& system, Finish* finish) {
   AskAgainAndAgain(system, system.Spawn<Wall<Small>>()[&Wall<Small>::call], finish);
 }
 
-// Answers calls by their Repliers: at once, or by way of another desk, which
-// keeps it for a turn.
+// Answers calls by their Repliers: at once, or through another desk, which keeps the Replier for one turn.
 class Desk final : public Actor {
  public:
   struct Slip {
@@ -263,8 +262,8 @@ TEST_P(SteadyState, AllocatesNothingOnOneThread) {
   ExpectAllocations(system, 0);
 }
 
-// An actor may move to the other worker after the warm-up; that worker then
-// sets up what it keeps, once, however many messages there are.
+// An actor may move to the other worker after the warm-up. That worker then allocates its own structures once, however
+// many messages follow.
 TEST_P(SteadyState, AllocatesNoMoreThanAWorkerKeepsOnTwoThreads) {
   ActorSystemOptions options;
   options.threads.threads = 2;
@@ -287,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SteadyState,
 TEST(AllocationCountTest, CountsNewAndMalloc) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer has its own malloc";
   const int64_t before = AllocationCount();
-  // The function itself: a new-expression may be left out.
+  // This calls the function, because a compiler may leave out a new-expression.
   void* const memory = ::operator new(4000);
   EXPECT_EQ(AllocationCount(), before + 1);
   ::operator delete(memory);

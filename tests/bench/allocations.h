@@ -10,9 +10,9 @@
 
 namespace understudy::bench {
 
-// False under a sanitizer: the count then stays 0.
+// Returns false in a build with a sanitizer; AllocationCount() then stays 0.
 bool CountsAllocations();
-// Of all threads, since the start. Any thread.
+// The calls of all threads since the process started. Any thread.
 int64_t AllocationCount();
 
 }  // namespace understudy::bench

@@ -1,11 +1,11 @@
-// One measured run of one workload:
+// Measures one run of one workload:
 //
 //   understudy_bench --workload=ping_pong --operations=1200000 [--threads=2]
 //
-// It prints one line of name=value, as the peers' programs do, for compare.py; for a workload that does one operation
-// at a time the line also has how long an operation takes. `--build` prints how the program was built. `--reclaim` with
-// `--operations` prints the resident memory after each of three rounds in which that many actors start and end. Exit
-// status 2: wrong arguments.
+// The program prints one line of name=value, as the peers' programs do, for compare.py; for a workload that does one
+// operation at a time the line also has how long an operation takes. `--build` prints how the program was built.
+// `--reclaim` with `--operations` prints the resident memory after each of three rounds in which that many actors start
+// and end. Exit status 2: wrong arguments.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -41,7 +41,7 @@ int CallWrongly(absl::string_view what) {
   return 2;
 }
 
-// Empty when all is well.
+// Returns an empty text if all arguments are valid.
 std::string Parse(const std::vector<std::string>& arguments, Flags& flags) {
   for (absl::string_view argument : arguments) {
     absl::string_view rest = argument;
@@ -65,13 +65,13 @@ std::string Parse(const std::vector<std::string>& arguments, Flags& flags) {
 int Run(const Workload& workload, const Flags& flags) {
   ActorSystemOptions options;
   options.threads.threads = flags.threads;
-  options.log = &LogSink::Null();  // a crash that is the work is not reported
+  options.log = &LogSink::Null();  // the workloads crash actors on purpose; these crashes are not logged
   options.crash_reports = CrashReports::kNo;
   Measurement measured;
   MessageLedger ledger;
   {
     ActorSystem system(options);
-    // Once without measuring, so that memory and threads are there.
+    // A first run that is not measured, so that memory and threads are there.
     const int64_t warm_up = flags.operations / 10 / kUnit * kUnit;
     if (warm_up > 0 && workload.run != &RunIdleMemory) (void)workload.run(system, warm_up);
     measured = workload.run(system, flags.operations);
@@ -94,7 +94,7 @@ int Run(const Workload& workload, const Flags& flags) {
   return 0;
 }
 
-// Fails when the third round left over 5% more than the first.
+// Fails if the resident memory after the third round is more than 5 % above that after the first.
 int Reclaim(const Flags& flags) {
   ActorSystemOptions options;
   options.threads.threads = flags.threads;

@@ -1,5 +1,5 @@
-// What it costs to write and read a message of 64 bytes, by the codec and by protobuf, and what the permutation of an
-// address costs.
+// Measures how long the codec and protobuf take to write and read a message of 64 bytes, and how long the permutation
+// of an address takes.
 //
 //   ./bazelw run --config=opt //tests/bench:codec_speed
 #include <time.h>
@@ -29,14 +29,14 @@ constexpr uint32_t kMailbox = 0xabcdef01;
 constexpr int kPerFrame = 500;
 constexpr int kFrames = 400;
 
-// This thread's time on its CPU: other programs may run beside it.
+// The CPU time of this thread, which programs that run beside this one do not change.
 double CpuNanos() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-// Nanoseconds of one of `count`, the least of seven rounds.
+// Prints the nanoseconds for one of `count` operations: the least of seven rounds.
 template <class F>
 void Measure(absl::string_view what, int count, F run) {
   double least = 1e9;

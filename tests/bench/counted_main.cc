@@ -29,14 +29,14 @@ namespace understudy::bench {
 namespace {
 
 constexpr int64_t kBurst = 640;
-// Of so many letters, or round trips, one is traced in the operations with traces.
+// In the operations with traces, one of this number of letters, or round trips, is traced.
 constexpr int64_t kTracedOf = 100;
 
-// Takes spans as the exporter's queue does (transport/tracing/span_queue.h): a copy, under a flag.
+// Takes spans as the exporter's queue does (transport/tracing/span_queue.h): it copies them under a flag.
 class SpanRing final : public SpanSink {
  public:
   void Take(const Span& span) override {
-    // acquire: pairs with the release below, of the last holder.
+    // acquire: pairs with the release store below, by the thread that held the flag before.
     if (is_locked_.exchange(true, std::memory_order_acquire)) return;
     spans_[++count_ % spans_.size()] = span;
     is_locked_.store(false, std::memory_order_release);
@@ -44,7 +44,7 @@ class SpanRing final : public SpanSink {
 
  private:
   std::atomic<bool> is_locked_{false};
-  std::array<Span, 1024> spans_;  // of the holder
+  std::array<Span, 1024> spans_;  // written by the thread that holds is_locked_
   size_t count_ = 0;              // likewise
 };
 
@@ -54,7 +54,7 @@ struct Letter {
   std::array<int64_t, kBytes / sizeof(int64_t)> words{};
 };
 
-// Sends `count` letters, and can be told from other code.
+// Sends `count` letters inside understudy_counted_sends, so that callgrind can tell the sends from other code.
 template <size_t kBytes>
 void SendBurst(const Channel<Letter<kBytes>>& channel, int64_t count) {
   struct Argument {
@@ -62,8 +62,8 @@ void SendBurst(const Channel<Letter<kBytes>>& channel, int64_t count) {
     int64_t count;
   };
   Argument argument{channel, count};
-  // By a pointer that the compiler does not know: neither inlined nor cloned
-  // under another name.
+  // The call goes through a volatile pointer, so that the compiler neither inlines the function nor clones it under
+  // another name.
   void (*volatile counted)(void (*)(void*), void*) = &understudy_counted_sends;
   counted(
       [](void* pointer) {
@@ -73,7 +73,7 @@ void SendBurst(const Channel<Letter<kBytes>>& channel, int64_t count) {
       &argument);
 }
 
-// Sends a burst to its receiver, and the next when that has been handled.
+// Sends a burst to its receiver, and the next burst when the receiver has handled it.
 template <size_t kBytes>
 class Driver final : public Actor {
  public:
@@ -155,7 +155,7 @@ class Receiver final : public Actor {
   }
   void TakeGuarded(const Body& body) {
     Take(body);
-    // The last of a burst.
+    // This is the last letter of a burst.
     if (last_ == 1) {
       is_open_ = false;
       SendOrDie(driver_, taken_);
@@ -196,7 +196,7 @@ int64_t RunBursts(ActorSystem& system, Taking taking, int64_t letters, bool trac
   return handled;
 }
 
-// How an echo gives what it was sent back.
+// How an echo returns the letters that it gets.
 enum class GivingBack { kByTell, kByResult, kByReplier };
 
 template <size_t kBytes>
@@ -267,7 +267,7 @@ class Client final : public Actor {
     }
   }
 
-  // The last of kTracedOf round trips is traced.
+  // Traces the last of each kTracedOf round trips.
   ABSL_ATTRIBUTE_NOINLINE void TraceSome() {
     if (until_trace_ == 1) {
       (void)context().StartTrace("round trip");
@@ -297,14 +297,14 @@ int64_t RunRoundTrips(ActorSystem& system, GivingBack how, int64_t round_trips, 
   return done;
 }
 
-// Spawned, told one thing, tells one thing, ends.
+// Each actor is spawned, gets one message, sends one message and ends.
 template <size_t kBytes>
 int64_t RunLives(ActorSystem& system, int64_t actors) {
   (void)ResidentAfterRounds<kBytes>(system, actors, 1);
   return actors;
 }
 
-// Negative when there is no such operation.
+// Returns the number of operations done, or a negative number if there is no such operation.
 template <size_t kBytes>
 int64_t Run(ActorSystem& system, absl::string_view operation, int64_t count) {
   if (operation == "send" || operation == "receive") return RunBursts<kBytes>(system, Taking::kPlain, count);

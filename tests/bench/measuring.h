@@ -1,7 +1,7 @@
-// What a benchmark's actors share: sends and asks that end the run when they fail, and how a plain thread waits for
-// actors.
+// What the actors of the benchmarks share: sends and asks that end the run when they fail, and a way for a plain thread
+// to wait for actors.
 //
-// Written against the public headers only; for any executor.
+// Uses only the public headers, and runs on any executor.
 #ifndef UNDERSTUDY_TESTS_BENCH_MEASURING_H_
 #define UNDERSTUDY_TESTS_BENCH_MEASURING_H_
 
@@ -23,16 +23,15 @@
 
 namespace understudy::bench {
 
-// Of mailboxes that stand beside the unbounded ones of the peers. No send may
-// be refused: that ends the run.
+// The capacity of mailboxes whose counterparts in the peers are unbounded. A refused send ends the run.
 inline constexpr int64_t kLargeCapacity = 100'000'000;
-// What is spawned at once where many are to be alive, or to have lived.
+// How many actors are spawned at once by the workloads that need many actors.
 inline constexpr int kSpawnBatch = 1000;
 // The deadline of each ask.
 inline constexpr absl::Duration kAskTimeout = absl::Seconds(5);
 
-// By which an actor tells a plain thread that the work is done. Report from any
-// thread, once; it outlives the actors that have it.
+// Finish: an actor tells a plain thread that the work is done. Report is called once, on any thread; the Finish must
+// outlive the actors that use it.
 class Finish {
  public:
   explicit Finish(ActorSystem& system) : executor_(system.executor()) {}
@@ -43,9 +42,10 @@ class Finish {
     done_.Notify();
     executor.Notify();
   }
-  // The count. CHECKs that it comes.
+  // Waits for Report and returns its count. CHECKs that Report is called within kWorkTimeout.
   int64_t Await() {
-    // A thread that is blocked by the pool is woken whenever an actor ends, and would be measured too.
+    // A thread that blocks in the pool (BlockUntil) is woken whenever an actor ends, and these wake-ups would be
+    // measured too.
     const bool is_done =
         dynamic_cast<ThreadPool*>(&executor_) != nullptr
             ? done_.WaitForNotificationWithTimeout(kWorkTimeout)
@@ -62,7 +62,7 @@ class Finish {
   absl::Notification done_;
 };
 
-// Measures real time, whatever clock the system has.
+// A stopwatch of real time, even if the system has a virtual clock.
 class Stopwatch {
  public:
   double Seconds() const { return absl::ToDoubleSeconds(Clock::Real().Now() - began_); }
@@ -71,17 +71,17 @@ class Stopwatch {
   const MonotonicTime began_ = Clock::Real().Now();
 };
 
-// Not inline: what it says of the refusal is not put together in the actors that are measured.
+// Not inline, so that the code that formats the refusal is not inlined into the measured actors.
 [[noreturn]] void EndRefused(const absl::Status& refusal);
 
-// Sends; a refusal ends the run.
+// Sends `message`; a refused send ends the run.
 template <class C, class M>
 void SendOrDie(const C& channel, M message) {
   const absl::Status sent = channel.Send(std::move(message));
   if (ABSL_PREDICT_FALSE(!sent.ok())) EndRefused(sent);
 }
 
-// The answer, asked from a plain thread; a failure ends the run.
+// Asks from a plain thread and returns the answer; an error ends the run.
 template <class C>
 typename C::Reply AskOrDie(ActorSystem& system, const C& channel, typename C::Request request) {
   absl::StatusOr<typename C::Reply> answer = system.Ask(channel, std::move(request), absl::Minutes(1));
@@ -89,32 +89,33 @@ typename C::Reply AskOrDie(ActorSystem& system, const C& channel, typename C::Re
   return *std::move(answer);
 }
 
-// An actor that has answered has started: before, it holds few messages.
+// Waits until the actor has started, because an actor that has not started keeps few messages. An answer shows that the
+// actor has started.
 template <class C>
 void AwaitStarted(ActorSystem& system, const C& call) {
   (void)AskOrDie(system, call, typename C::Request());
 }
 
-// Ends these actors, and waits until the system has no other either.
+// Ends these actors, and waits until no other actor of the system is left either.
 void EndActors(ActorSystem& system, const std::vector<Pid>& actors);
-// Waits until at most so many actors are left.
+// Waits until at most `actors_max` actors are left.
 void AwaitActorsLeft(ActorSystem& system, int64_t actors_max);
 
 struct Measurement {
-  // Operations that the actors saw done.
+  // Operations that the actors counted as done.
   int64_t count = 0;
   double seconds = 0;
-  // Resident memory that was added; only of workloads that measure it.
+  // Resident memory that the run added; only workloads that measure memory set it.
   int64_t bytes = 0;
-  // How long each operation took; only of workloads that do one at a time.
+  // How long each operation took; only workloads that do one operation at a time set it.
   std::vector<absl::Duration> latencies;
 };
 
-// A workload, in workloads/lives.cc. Ends by shutting the system down.
+// A workload, defined in workloads/lives.cc. It shuts the system down at its end.
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
 
-// Spawns, tells something of 8 or 80 bytes and sees ended so many actors,
-// `rounds` times; gives the resident memory after each round.
+// Spawns `actors` actors, sends each a message of kBytes (8 or 80) and waits until they have ended, `rounds` times.
+// Returns the resident memory in bytes after each round.
 template <size_t kBytes>
 std::vector<int64_t> ResidentAfterRounds(ActorSystem& system, int64_t actors, int rounds);
 

@@ -25,7 +25,8 @@ namespace understudy::bench {
 namespace {
 
 #ifdef UNDERSTUDY_HAS_ASAN
-// What is freed stays resident there for a while; what is allocated is exact. The end of the process finds what leaked.
+// AddressSanitizer keeps freed memory resident for a while, but knows exactly how much is allocated. Leaks are found
+// when the process ends.
 int64_t HeldBytes() { return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes()); }
 #else
 int64_t HeldBytes() { return ResidentBytes(); }

@@ -11,7 +11,7 @@
 
 namespace understudy::bench {
 
-// By /proc/self/statm, in whole pages. Any thread.
+// Reads /proc/self/statm, which counts whole pages. Any thread.
 inline int64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   int64_t total_pages = 0;

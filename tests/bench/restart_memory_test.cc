@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kRestarts = 100'000;
 constexpr int64_t kSampleEach = 20'000;
 
-// Notes the resident memory now and then; crashes when it has started.
+// What the lives of one child share: they note the resident memory now and then, and crash once they have started.
 struct Lives {
   explicit Lives(ActorSystem& system) : finish(system) {}
   Finish finish;
@@ -51,7 +51,7 @@ class Mayfly final : public Actor {
 TEST(RestartMemoryTest, AHundredThousandRestartsOfOneChildLeaveNoMemoryBehind) {
   ActorSystem system({.log = &LogSink::Null()});
   Lives lives(system);
-  // All that the last millisecond saw are allowed.
+  // The largest intensity in the shortest period, so that the supervisor never gives up.
   system.Spawn(
       OneForOne().Intensity(limits::kRestartIntensityMax, absl::Milliseconds(1)).Child("mayfly", Of<Mayfly>(&lives)));
   EXPECT_EQ(lives.finish.Await(), kRestarts);

@@ -17,24 +17,24 @@
 
 namespace understudy::bench {
 
-// How many producers contend, how many actors are in the ring, how many play
-// "big", and to how many one sends in "fork_join_throughput".
+// The number of producers in the contention workloads, of actors in the ring, of players in "big", and of receivers in
+// "fork_join_throughput".
 inline constexpr int kProducers = 20;
 inline constexpr int kRingActors = 100;
 inline constexpr int kBigActors = 120;
 inline constexpr int kForkJoinWorkers = 60;
-// Who meet in "chameneos".
+// The number of creatures in "chameneos".
 inline constexpr int kCreatures = 100;
-// Below each actor of the tree of "skynet".
+// The number of children of each inner actor of the tree in "skynet".
 inline constexpr int kSkynetChildren = 10;
-// Of the mailbox that producers overrun where the bound is to act.
+// The capacity of the mailbox that the producers fill in the "_bounded" workloads.
 inline constexpr int64_t kBoundedCapacity = 100;
 
 struct Workload {
   absl::string_view name;
-  // What is counted, in the singular.
+  // What one operation is called, in the singular.
   absl::string_view operation;
-  // Of the mailbox that fills most.
+  // The capacity of the mailbox that fills most.
   int64_t capacity_messages = 0;
   // `operations` is a multiple of kUnit.
   Measurement (*run)(ActorSystem& system, int64_t operations) = nullptr;
@@ -42,12 +42,11 @@ struct Workload {
   friend void PrintTo(const Workload& workload, std::ostream* out) { *out << workload.name; }
 };
 
-// Every count of operations is a multiple of it, so that each producer and each
-// player has the same share.
+// Each number of operations is a multiple of kUnit, so that each producer and each player has the same share.
 inline constexpr int64_t kUnit = 600;
 
 const std::vector<Workload>& Workloads();
-// Null when there is none of that name.
+// Returns null if there is no workload of that name.
 const Workload* FindWorkload(absl::string_view name);
 
 Measurement RunPingPong(ActorSystem& system, int64_t operations);

@@ -11,7 +11,7 @@ namespace {
 
 class EachWorkload : public testing::TestWithParam<Workload> {};
 
-// What a run checks itself (each part's counts, and that nothing is refused) ends the process.
+// A run checks the counts of its parts, and that no message is refused; a failed check ends the process.
 void ExpectAllDone(const Workload& workload, ActorSystem& system, int64_t operations) {
   const Measurement measured = workload.run(system, operations);
   EXPECT_EQ(measured.count, operations);

@@ -17,7 +17,7 @@ struct PlayerState {
 };
 using PlayerActor = caf::stateful_actor<PlayerState>;
 
-// The same numbers as in Understudy's program; never oneself.
+// Pings a random other player. The sequence of players is the same as in Understudy's program.
 void PingSomebody(PlayerActor* self) {
   auto& state = self->state;
   state.random = (state.random * 1103515245 + 12345) & 0x7fffffff;

@@ -1,5 +1,5 @@
-// What the programs for CAF 0.17 share. They are built by compare.py, not by Bazel: CAF's package is installed only
-// when they are to run.
+// The code that the programs for CAF 0.17 share. They are built by compare.py, not by Bazel, because CAF's package is
+// installed only for a comparison.
 #ifndef UNDERSTUDY_TESTS_BENCH_CAF_CAF_BENCH_H_
 #define UNDERSTUDY_TESTS_BENCH_CAF_CAF_BENCH_H_
 
@@ -34,7 +34,7 @@ struct Measurement {
   int64_t bytes = 0;
 };
 
-// Run's `operations` is a multiple of 600. One of these in each program.
+// Each program defines Run. `operations` is a multiple of 600.
 Measurement Run(caf::actor_system& system, int64_t operations);
 
 class Stopwatch {
@@ -51,14 +51,14 @@ inline void Check(bool holds, const char* what) {
   std::abort();
 }
 
-// Waits for `done_atom` with a count.
+// Waits for `done_atom` and returns its count.
 inline int64_t AwaitDone(caf::scoped_actor& self) {
   int64_t count = 0;
   self->receive([&](done_atom, int64_t value) { count = value; });
   return count;
 }
 
-// What the actor answers to `count_atom`.
+// Returns the actor's answer to `count_atom`.
 inline int64_t AskCount(caf::scoped_actor& self, const caf::actor& target) {
   int64_t count = -1;
   self->request(target, std::chrono::seconds(60), count_atom::value)

@@ -1,4 +1,4 @@
-// One producer sends increments to a counter, and then asks for the total.
+// A producer sends increments to a counter, and then asks for the total.
 #include "caf_bench.h"
 
 namespace bench {

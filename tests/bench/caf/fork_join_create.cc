@@ -1,4 +1,4 @@
-// One actor spawns many, each of which handles one message and ends.
+// An actor spawns many children, each of which handles one message and ends.
 #include "caf_bench.h"
 
 namespace bench {

@@ -1,4 +1,4 @@
-// One actor sends to each of 60, round after round, and does not wait for them.
+// An actor sends to each of 60 workers, round after round, and does not wait for them.
 #include "caf_bench.h"
 
 namespace bench {

@@ -1,4 +1,4 @@
-// One measured run of one workload, with the output of understudy_bench:
+// Measures one run of one workload, with the output of understudy_bench:
 //   caf_ping_pong ping_pong 1200000 2
 #include <cinttypes>
 #include <string>
@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
   const int64_t operations = std::atoll(argv[2]);
   caf::actor_system_config config;
   config.set("scheduler.max-threads", static_cast<size_t>(std::atoi(argv[3])));
-  // CAF's default is to steal, and that walks the victim's whole queue: with
-  // many thousand children in it the shared queue is quicker by far.
+  // CAF's default policy is work stealing, which walks the whole queue of the worker that it steals from. With many
+  // thousand children in that queue the "sharing" policy, with one shared queue, is much faster.
   if (workload == "fork_join_create" || workload == "spawn_keep") config.set("scheduler.policy", caf::atom("sharing"));
   bench::Measurement measured;
   {

@@ -1,9 +1,10 @@
-// One measured run between two processes of this machine, with the output of remote_bench. CAF's middleman carries the
+// Measures one run between two processes of this machine, with the output of remote_bench. CAF's middleman carries the
 // messages over loopback TCP:
 //   caf_remote round_trip_1 20000 2
 // The program starts itself once more as the server, which serves until its standard input ends:
 //   caf_remote serve 0 2
-// Messages have a string of 64 bytes. The middleman has its defaults: no heartbeats, its own deserialising workers.
+// A message has a string of 64 bytes. The middleman has its defaults: no heartbeats, and workers of its own that
+// deserialise.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ struct CounterState {
   caf::response_promise waiting;
 };
 
-// Counts what senders send; answers `total_atom` when it has so much.
+// Counts the messages of the senders; answers `total_atom` when it has that many.
 caf::behavior Counter(caf::stateful_actor<CounterState>* self) {
   const auto look = [=] {
     if (self->state.seen == self->state.expected) self->state.waiting.deliver(self->state.seen);
@@ -58,7 +59,7 @@ caf::behavior Counter(caf::stateful_actor<CounterState>* self) {
   };
 }
 
-// What the server publishes: it makes an echo or a counter for each who asks for one.
+// The actor that the server publishes. It spawns an echo or a counter for each client that asks for one.
 caf::behavior Host(caf::event_based_actor* self) {
   return {
       [=](meet_atom) { return caf::actor_cast<caf::actor>(self->spawn(Echo)); },
@@ -125,7 +126,7 @@ caf::behavior Asker(caf::stateful_actor<AskerState>* self, caf::actor echo, caf:
   };
 }
 
-// What the server's host makes for `atom`.
+// Asks the server's host for the actor that `atom` names, and returns it.
 template <class Atom>
 caf::actor Make(caf::scoped_actor& self, const caf::actor& host, Atom atom) {
   caf::actor made;
@@ -184,7 +185,7 @@ int Serve(caf::actor_system& system) {
   char byte = 0;
   while (read(STDIN_FILENO, &byte, 1) > 0) {
   }
-  _exit(0);  // its actors live until then
+  _exit(0);  // the actors live until the process ends
 }
 
 struct Server {
@@ -243,7 +244,7 @@ int Client(caf::actor_system& system, const std::string& workload, int64_t opera
   std::fflush(stdout);
   close(server.input);
   waitpid(server.pid, nullptr, 0);
-  _exit(0);  // without waiting for what the middleman still holds
+  _exit(0);  // does not wait for the middleman to release its connections
 }
 
 int Main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// One actor spawns many, which tell it that they have started, and stay. Ending them is not measured.
+// An actor spawns many actors, which tell it that they have started, and keep running. Ending them is not measured.
 #include "caf_bench.h"
 
 namespace bench {

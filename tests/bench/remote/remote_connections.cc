@@ -1,5 +1,5 @@
-// What connections cost a server that listens on TCP with mutual TLS. The clients are OpenSSL's, so that each
-// connection stops exactly where the workload says.
+// Measures what connections cost a server that listens on TCP with mutual TLS. The clients use OpenSSL directly, so
+// that each connection stops exactly where the workload says.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <openssl/bio.h>
@@ -30,7 +30,7 @@ namespace understudy::bench {
 namespace {
 
 constexpr int64_t kWarmUp = 16;
-// By then the server has closed what the client has closed.
+// After this time the server has closed the connections that the client has closed.
 constexpr absl::Duration kSettle = absl::Milliseconds(500);
 // A node closes a connection that has not begun a stream after 5 s and accepts 200 in a second after the first ones, so
 // it is done with 1,000 within this. gRPC's own servers keep such connections for longer.
@@ -61,7 +61,7 @@ Context MakeContext(const std::string& folder) {
   return context;
 }
 
-// Waits for a slot in the server's backlog if it must.
+// Connects. Waits for a slot in the server's backlog if it is full.
 int Connect(const std::string& address) {
   const size_t colon = address.rfind(':');
   uint32_t port = 0;
@@ -76,7 +76,7 @@ int Connect(const std::string& address) {
   return descriptor;
 }
 
-// A whole handshake. The first bytes of HTTP/2 come when the server has checked the client's certificate.
+// Does a whole handshake. The server sends the first bytes of HTTP/2 after it has checked the client's certificate.
 void ShakeHands(const Context& context, const std::string& address) {
   const int descriptor = Connect(address);
   const Session session(SSL_new(context.get()));
@@ -87,7 +87,7 @@ void ShakeHands(const Context& context, const std::string& address) {
   close(descriptor);
 }
 
-// The bytes of a ClientHello.
+// Returns the bytes of a ClientHello.
 std::string Hello(const Context& context) {
   const Session session(SSL_new(context.get()));
   BIO* const written = BIO_new(BIO_s_mem());
@@ -98,7 +98,7 @@ std::string Hello(const Context& context) {
   return hello;
 }
 
-// The process's sockets. Several of its descriptors may be of one.
+// Returns the number of sockets that the process has. Several of its descriptors may refer to the same socket.
 int64_t Sockets(pid_t pid) {
   std::set<std::string> sockets;
   const std::string path = absl::StrCat("/proc/", pid, "/fd/");
@@ -120,7 +120,7 @@ int64_t ResidentBytes(pid_t pid) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-// Whether the server has closed the connection. What it has sent is read and dropped.
+// Returns true if the server has closed the connection. Bytes that the server has sent are read and dropped.
 bool IsClosed(int descriptor) {
   std::array<char, 4096> bytes;
   while (true) {

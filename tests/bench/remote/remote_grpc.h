@@ -1,5 +1,5 @@
-// What both raw gRPC systems share. The first message of a call has 8 bytes, a number: 0 asks the server to send each
-// message back; n asks it to send one message when n bytes have come.
+// The code that both raw gRPC systems share. The first message of a call has 8 bytes, a number: 0 asks the server to
+// send each message back; n asks it to send one message when n bytes have come.
 #ifndef UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 #define UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 
@@ -54,7 +54,7 @@ inline std::string RemoteFile(const std::string& folder, absl::string_view name)
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
-// A channel to that server of the run; with certificates, of mutual TLS.
+// A channel to the server with that index; with mutual TLS if the run has certificates.
 inline std::shared_ptr<grpc::Channel> RemoteChannel(const RemoteRun& run, size_t server) {
   const std::string& address = run.servers[server].address;
   grpc::ChannelArguments arguments;
@@ -81,10 +81,10 @@ inline std::shared_ptr<grpc::ServerCredentials> RemoteServerCredentials(const Re
   return grpc::SslServerCredentials(options);
 }
 
-// What a server does with each message that comes.
+// The state of one call on the server's side, which decides what to do with each message.
 class RemoteServerSide {
  public:
-  // True when an answer is to be sent; then `message` is it.
+  // Returns true if the server is to send `message` as the answer.
   bool OnMessage(grpc::ByteBuffer* message) {
     if (!has_begun_) {
       has_begun_ = true;

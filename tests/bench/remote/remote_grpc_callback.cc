@@ -43,7 +43,7 @@ class ServerReactor final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 
  private:
-  // Once for the message and once for the end of the write before: whichever comes second writes.
+  // Called once for the message and once for the end of the write before; the second of these calls starts the write.
   void Answer() {
     if (halves_.fetch_xor(1, std::memory_order_acq_rel) == 1) {
       written_.Swap(&answer_);
@@ -65,10 +65,11 @@ class Service final : public grpc::CallbackGenericService {
   }
 };
 
-// One pair, or one sender.
+// The client's side of one pair, or one sender.
 class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `messages` are sent: each after the answer to the one before, or (one way) each after the one before is written.
+  // Sends the client's share of the run's messages: each after the answer to the one before, or with kOneWay each after
+  // the one before is written.
   ClientReactor(const std::shared_ptr<grpc::Channel>& channel, const RemoteRun& run, absl::BlockingCounter* done)
       : stub_(channel),
         one_way_(run.kind == RemoteRun::Kind::kOneWay),
@@ -110,7 +111,7 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   }
 
  private:
-  // Once for the answer and once for the end of the write: whichever comes second goes on.
+  // Called once for the answer and once for the end of the write; the second of these calls sends the next message.
   void Exchange() {
     if (halves_.fetch_xor(1, std::memory_order_acq_rel) == 1) Next();
   }
@@ -133,7 +134,7 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   bool is_over_ = false;
 };
 
-// Asks with a pause after each answer.
+// Asks, and pauses after each answer.
 class AskReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit AskReactor(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {

@@ -24,7 +24,7 @@ namespace {
 
 using Tag = std::function<void(bool)>;
 
-// Calls what the next completion of the queue is for. False when the queue has ended.
+// Takes the next completion from the queue and calls its tag. Returns false if the queue has ended.
 bool Step(grpc::CompletionQueue& queue) {
   void* tag = nullptr;
   bool ok = false;
@@ -33,13 +33,13 @@ bool Step(grpc::CompletionQueue& queue) {
   return true;
 }
 
-// One accepted call. They live until the process ends.
+// An accepted call. Calls live until the process ends.
 class ServerCall {
  public:
   ServerCall(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue) {
     accepted_ = [this, &service, &queue](bool ok) {
       if (!ok) return;
-      new ServerCall(service, queue);  // for the next call; see above
+      new ServerCall(service, queue);  // accepts the next call; lives until the process ends
       call_.Read(&read_, &was_read_);
     };
     was_read_ = [this](bool ok) {
@@ -153,7 +153,7 @@ class ClientCall {
 
 void ServeGrpcQueue(const RemoteServe& serve, const RemoteReady& ready, const RemoteEnded& ended) {
   int port = 0;
-  auto* const service = new grpc::AsyncGenericService;  // the process ends with them, all at once
+  auto* const service = new grpc::AsyncGenericService;  // lives until the process ends, as the queue does
   grpc::ServerBuilder builder;
   builder.RegisterAsyncGenericService(service);
   builder.AddListeningPort(serve.address, RemoteServerCredentials(serve), &port);

@@ -1,10 +1,10 @@
-// One measured run of one workload between processes of this machine:
+// Measures one run of one workload between processes of this machine:
 //
 //   remote_bench --system=understudy --network=unix --workload=round_trip_1 --operations=20000
 //
-// It prints one line of name=value, as understudy_bench does, for remote.py. `--build` prints how it was built. With
-// `--serve=ADDRESS --node=NAME` it is a server: it prints the address on which it listens and serves until its standard
-// input ends. Exit status 2: wrong arguments.
+// The program prints one line of name=value, as understudy_bench does, for remote.py. `--build` prints how it was
+// built. With `--serve=ADDRESS --node=NAME` it is a server: it prints the address on which it listens and serves until
+// its standard input ends. Exit status 2: wrong arguments.
 #include <unistd.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ namespace understudy::bench {
 inline constexpr int64_t kRemoteMessageBytes = 64;
 // Pairs of round_trip_100; the other workloads have fewer pairs or senders.
 inline constexpr int kRemotePairsMax = 100;
-// Between two asks of ask_1ms.
+// The pause between two asks of ask_1ms.
 inline constexpr absl::Duration kRemoteAskPause = absl::Milliseconds(1);
 
 // A server process that listens.
@@ -42,7 +42,7 @@ struct RemoteRun {
     kSilent,     // connections that send nothing
     kHello,      // connections that send a TLS ClientHello and nothing more
   } kind = Kind::kRoundTrip;
-  int pairs = 1;                      // of round trips, or senders; pair i uses server i % servers.size()
+  int pairs = 1;                      // of actors for round trips, or senders; pair i uses server i % servers.size()
   int64_t operations = 0;             // of all pairs together
   int envelopes = 1;                  // in each message of a raw gRPC stream
   std::vector<RemoteServer> servers;  // server i is the node ServerName(i)
@@ -52,9 +52,9 @@ struct RemoteRun {
 struct RemoteMeasurement {
   int64_t count = 0;  // operations whose effect was seen
   double seconds = 0;
-  double cpu_seconds = 0;                 // that the client used meanwhile; of round trips and one-way messages
+  double cpu_seconds = 0;                 // used by the client meanwhile; set for round trips and one-way messages
   std::vector<absl::Duration> latencies;  // of each ask
-  // What a workload measures other than its rate: each becomes a row of the table.
+  // Figures other than the rate; each becomes a row of the table.
   std::vector<std::pair<std::string, double>> figures;
 };
 
@@ -91,17 +91,17 @@ std::string ServerName(int64_t index);
 // The CPU time that a process has used, in seconds.
 double CpuSeconds(pid_t pid);
 
-// Waits, doing nothing.
+// Waits for `pause` without using the CPU.
 void RemotePause(absl::Duration pause);
 
-// The monotonic clock.
+// The time of the monotonic clock in nanoseconds.
 int64_t NowNanos();
 
-// Measures from its construction on.
+// Measures from its construction.
 class RemoteStopwatch {
  public:
   RemoteStopwatch();
-  // `count` operations were done since.
+  // Returns the measurement of `count` operations done since the construction.
   RemoteMeasurement Measured(int64_t count) const;
 
  private:

@@ -32,9 +32,9 @@ using Bytes = google::protobuf::BytesValue;
 using Number = google::protobuf::Int64Value;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
-// A sender whose channel is full tries again after so long: about the time of a round trip.
+// How long a sender whose channel is full waits before it tries again: about the time of a round trip.
 constexpr absl::Duration kFullPause = absl::Microseconds(200);
-// After connecting to all peers, what is sent about names has been acknowledged by then.
+// This long after the connections to all peers are up, the messages about names have been acknowledged.
 constexpr absl::Duration kSettle = absl::Seconds(1);
 
 Bytes Payload() {
@@ -85,7 +85,7 @@ class Echo final : public Actor {
   Behavior echoing_{"echoing", On(meet, &Echo::Meet), On(ping, &Echo::Ping), On(ask, &Echo::Ask)};
 };
 
-// Counts what senders send; answers when it has so much.
+// Counts the messages of the senders; answers `expect` when it has that many.
 class Counter final : public Actor {
  public:
   Mailbox<"expect", Call<Number, Number>> expect{this};
@@ -172,7 +172,7 @@ class PingPlayer final : public Player {
   Behavior playing_{"playing", On(begin, &PingPlayer::Play), On(pong, &PingPlayer::Pong)};
 };
 
-// Asks with a pause after each answer.
+// Asks, and pauses after each answer.
 class Asker final : public Actor {
  public:
   Asker(int64_t asks, RemoteMeasurement* measured, absl::Notification* done)
@@ -229,7 +229,7 @@ class Sender final : public Actor {
   const Bytes payload_ = Payload();
 };
 
-// Finds the counter of a server, for the plain thread.
+// Looks up the counter of a server, for the plain thread.
 class Finder final : public Actor {
  public:
   Finder(std::string server, Ref<Counter>* counter, absl::BlockingCounter* done)
@@ -250,7 +250,7 @@ class Finder final : public Actor {
   absl::BlockingCounter* const done_;
 };
 
-// The counters of all servers; so this node is connected to each.
+// Returns the counters of all servers. Afterwards this node is connected to each server.
 std::vector<Ref<Counter>> Counters(ActorSystem& system, const RemoteRun& run) {
   std::vector<Ref<Counter>> counters(run.servers.size());
   absl::BlockingCounter found(static_cast<int>(counters.size()));
@@ -305,7 +305,7 @@ RemoteMeasurement OneWay(ActorSystem& system, const RemoteRun& run) {
   return stopwatch.Measured(count);
 }
 
-// The shares of a core that this node takes, and a peer in the mean, while nothing is sent.
+// Measures which share of a core this node takes, and which share a peer takes on average, while nothing is sent.
 RemoteMeasurement Idle(ActorSystem& system, const RemoteRun& run) {
   const std::vector<Ref<Counter>> counters = Counters(system, run);
   RemotePause(kSettle);

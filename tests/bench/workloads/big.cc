@@ -18,7 +18,7 @@ struct Counts {
 };
 using Players = std::vector<Channel<Ping>>;
 
-// Counts those that are done.
+// Counts the players that are done.
 class Referee final : public Actor {
  public:
   Mailbox<"done", int64_t> done{this};
@@ -73,7 +73,7 @@ class Player final : public Actor {
       PingSomebody();
     }
   }
-  // The same numbers as in the peers' programs; never oneself.
+  // Pings a random other player. The sequence of players is the same as in the peers' programs.
   void PingSomebody() {
     random_ = (random_ * 1103515245 + 12345) & 0x7fffffff;
     expected_ = (number_ + 1 + (random_ >> 8) % (kBigActors - 1)) % kBigActors;

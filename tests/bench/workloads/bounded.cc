@@ -1,4 +1,4 @@
-// Producers that overrun a mailbox of 100, and wait for room.
+// Producers send faster than the receiver handles, to a mailbox of 100 messages, and wait for room.
 #include <vector>
 
 #include "understudy/tests/bench/workload.h"

@@ -1,5 +1,6 @@
-// Savina's "chameneos": 100 creatures meet in pairs at a mall. The mall shows the first of a pair the second one; it
-// takes the complement of the other's colour, and tells the other its own, which does likewise. Then both go again.
+// Savina's "chameneos": 100 creatures meet in pairs at a mall. The mall sends the second creature of a pair to the
+// first. The first takes the complement of the second's colour and sends its new colour to the second, which does
+// likewise. Then both go to the mall again.
 #include "absl/types/optional.h"
 #include "understudy/tests/bench/workload.h"
 

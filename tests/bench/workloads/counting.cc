@@ -1,4 +1,4 @@
-// One producer sends increments to a counter, and then asks for the total.
+// A producer sends increments to a counter, and then asks for the total.
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {

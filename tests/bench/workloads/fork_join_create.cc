@@ -1,4 +1,4 @@
-// One actor spawns many, which do one thing each and end.
+// An actor spawns many children, each of which does one thing and ends.
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {

@@ -1,4 +1,4 @@
-// What idle actors cost, and what actors that have ended leave behind.
+// How much memory idle actors take, and how much memory is left when actors have ended.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,14 +11,14 @@ namespace {
 
 enum class Then { kStay, kLeave };
 
-// An amount, and what makes it longer.
+// An amount, padded to kBytes.
 template <size_t kBytes>
 struct Note {
   int64_t amount = 0;
   std::array<int64_t, kBytes / sizeof(int64_t) - 1> more{};
 };
 
-// Has two mailboxes; is told something in one, and then idle or gone.
+// An actor with two mailboxes that gets one message, and then stays idle or ends.
 template <size_t kBytes>
 class Tenant final : public Actor {
  public:
@@ -41,8 +41,8 @@ class Tenant final : public Actor {
   Behavior living_{"living", On(hello, &Tenant::Hello), On(other, &Tenant::Other)};
 };
 
-// Spawns tenants a batch at a time, so that what is measured is they and not
-// the messages on their way.
+// Spawns tenants a batch at a time, so that the memory that is measured is that of the tenants, not of messages on
+// their way.
 template <size_t kBytes>
 class Landlord final : public Actor {
  public:
@@ -89,7 +89,7 @@ class Landlord final : public Actor {
   Behavior letting_{"letting", On(start, &Landlord::Begin), On(told, &Landlord::Told)};
 };
 
-// Spawns `tenants` and tells each something; gives how many were told.
+// Spawns `tenants` actors and sends each a message; returns how many have handled it.
 template <size_t kBytes>
 int64_t Let(ActorSystem& system, Then then, int64_t tenants) {
   const int64_t before = system.live_actors();
@@ -105,14 +105,14 @@ int64_t Let(ActorSystem& system, Then then, int64_t tenants) {
 }  // namespace
 
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations) {
-  // What the first actors make the process set up once is not counted.
+  // This first batch makes the process set up its structures, which are not to be counted.
   Let<8>(system, Then::kStay, kSpawnBatch);
   const int64_t before = ResidentBytes();
   const Stopwatch stopwatch;
   Measurement measured{.count = Let<8>(system, Then::kStay, operations)};
   measured.seconds = stopwatch.Seconds();
   measured.bytes = ResidentBytes() - before;
-  // Nobody's children: they are killed.
+  // The tenants have no parent that would end them, so Shutdown kills them.
   (void)system.Shutdown(absl::ZeroDuration());
   return measured;
 }

@@ -70,7 +70,7 @@ class Director final : public Actor {
     last_ = rounds;
     BeginRounds();
   }
-  // Up to one that is acknowledged.
+  // Sends rounds until one of them asks for acknowledgements.
   void BeginRounds() {
     bool wants_ack = false;
     while (!wants_ack) {

@@ -14,7 +14,7 @@
 namespace understudy::bench {
 namespace {
 
-// At most so many, in units of kUnit: ten thousand children come and go at once.
+// The largest number of clients, in units of kUnit: about ten thousand children start and end at the same time.
 constexpr int64_t kClientUnitsMax = 16;
 constexpr absl::Duration kPatience = absl::Minutes(5);
 
@@ -33,7 +33,7 @@ class Member final : public Actor {
 };
 using Members = Pool<Member(int64_t)>;
 
-// Has a child started and terminated, so many times.
+// Has the pool start and terminate a child, again and again for the number of times in `begin`.
 class Client final : public Actor {
  public:
   Mailbox<"begin", int64_t> begin{this};
@@ -63,7 +63,7 @@ class Client final : public Actor {
   Behavior living_{"living", On(begin, &Client::Begin)};
 };
 
-// Adds up what the clients have seen.
+// Adds up the counts of the clients.
 class Gatherer final : public Actor {
  public:
   Mailbox<"seen", int64_t> seen{this, {.capacity_messages = kLargeCapacity}};
@@ -83,7 +83,7 @@ class Gatherer final : public Actor {
   Behavior gathering_{"gathering", On(seen, &Gatherer::Add)};
 };
 
-// The most that share the operations evenly.
+// Returns the largest number of clients that share the operations evenly.
 int64_t ClientsFor(int64_t operations) {
   int64_t units = std::min(kClientUnitsMax, operations / kUnit);
   while (operations / kUnit % units != 0) --units;

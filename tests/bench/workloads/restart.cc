@@ -9,13 +9,13 @@
 namespace understudy::bench {
 namespace {
 
-// As many as in Erlang's program, whose supervisors have few restarts each in
-// their period because of it.
+// As many supervisors as in the Erlang program. It has so many because OTP's supervisor walks through all restarts of
+// its last period at each restart, so each supervisor should have few of them.
 constexpr int64_t kSupervisors = 600;
 
 struct Crash {};
 
-// Says that it is up, and ends with a failure when it is told to.
+// Sends its channel once it has started, and fails when it is told to.
 class Child final : public Actor {
  public:
   Mailbox<"crash", Crash> crash{this};
@@ -34,9 +34,8 @@ class Child final : public Actor {
   Behavior living_{"living", On(crash, &Child::DoCrash)};
 };
 
-// Crashes `at_once` children, and the next of those that are up for each that
-// comes up, until so many restarts have been seen. With `latencies` it writes
-// down how long each takes, of one at a time.
+// Crashes `at_once` children. Whenever a child has been restarted, it crashes the next child that runs, until it has
+// seen all restarts. With `latencies`, which needs `at_once` to be 1, it records how long each restart takes.
 class Breaker final : public Actor {
  public:
   Mailbox<"up", Channel<Crash>> up{this, {.capacity_messages = kLargeCapacity}};
@@ -63,7 +62,7 @@ class Breaker final : public Actor {
     CrashOne();
     if (seen_ == to_see_) finish_->Report(seen_);
   }
-  // The one that has been up longest.
+  // Crashes the child that has been running longest.
   void CrashOne() {
     if (to_crash_ == 0) return;
     --to_crash_;
@@ -76,7 +75,7 @@ class Breaker final : public Actor {
   Finish* const finish_;
   const int64_t at_once_;
   std::vector<absl::Duration>* const latencies_;
-  std::deque<Channel<Crash>> children_;  // that are up, as they came
+  std::deque<Channel<Crash>> children_;  // the running children, in the order of their starts
   MonotonicTime crashed_;
   int64_t to_crash_ = 0;
   int64_t to_see_ = 0;
@@ -91,7 +90,7 @@ Measurement RunRestarts(ActorSystem& system, int64_t operations, int64_t at_once
   if (has_latencies) measured.latencies.reserve(static_cast<size_t>(operations));
   const Ref<Breaker> breaker =
       system.Spawn<Breaker>(&all_up, &finish, at_once, has_latencies ? &measured.latencies : nullptr);
-  // As many restarts as there are within a second are allowed.
+  // The largest intensity that a supervisor can have, so that none gives up.
   const auto tree = OneForOne()
                         .Intensity(limits::kRestartIntensityMax, absl::Seconds(1))
                         .Child("child", Of<Child>(breaker[&Breaker::up]));

@@ -46,7 +46,7 @@ Measurement RunRing(ActorSystem& system, int64_t operations) {
   }
   for (int i = 0; i < kRingActors; ++i) {
     SendOrDie(links[i][&Link::next], links[(i + 1) % kRingActors][&Link::token]);
-    // It has begun, and knows its neighbour.
+    // An actor that answers has started and knows its neighbour.
     AskOrDie(system, links[i][&Link::count], 0);
   }
   const Stopwatch stopwatch;

@@ -1,5 +1,5 @@
-// A tree of actors, ten below each, whose leaves tell their numbers; each actor above tells the sum of those below it,
-// and ends.
+// A tree of actors in which each inner actor has ten children. Each leaf sends its number to its parent; each inner
+// actor sends the sum of its children's numbers to its parent, and ends.
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {
