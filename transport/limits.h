@@ -114,8 +114,21 @@ inline constexpr uint32_t kEnvelopesInPartsMax = 64;
 // The highest part number is reserved for envelopes of the node itself, so that they do not wait for senders.
 inline constexpr uint32_t kNodesPartNumber = kEnvelopesInPartsMax;
 // The largest envelope of the node itself: a part of names (kNamePartBytesMax), or kCreditChangesTold changes of
-// credit.
+// credit. It is also the largest envelope of senders that has no payload: protobuf may make much more memory of such an
+// envelope than it has bytes.
 inline constexpr size_t kNodesEnvelopeBytesMax = size_t{192} << 10;
+// The error in a reply. A longer one is cut, so that its envelope is within kNodesEnvelopeBytesMax.
+inline constexpr size_t kReplyStatusBytesMax = kNodesEnvelopeBytesMax - kEnvelopeOverheadBytesMax;
+// Payloads of one status between nodes, more than any library uses: setting each searches those before it. Further
+// payloads are left out, those of this library last.
+inline constexpr int kStatusPayloadsMax = 16;
+// Fields of an envelope without a payload for which protobuf allocates memory: submessages, texts and fields that it
+// does not know, each of which may be 50 times as large as its bytes. An envelope may have kEnvelopeFieldsMin of them
+// and one more for each kBytesPerEnvelopeField, which is at most some 16 times its bytes. The assertion below shows
+// that there are enough for the longest exit reason; a change of credit has at most one field for 8 bytes.
+inline constexpr size_t kEnvelopeFieldsMin = 1024;
+inline constexpr size_t kBytesPerEnvelopeField = 8;
+static_assert(kExitCausesMax * (5 + 3 * kStatusPayloadsMax) + 16 <= kEnvelopeFieldsMin);
 // Bytes of all incomplete envelopes together, which the receiver holds until their last parts have come: two of the
 // largest envelopes of senders, and one of the node itself.
 inline constexpr size_t kSendersBytesInPartsMax = 2 * (kMessageBytesMax + kEnvelopeOverheadBytesMax);

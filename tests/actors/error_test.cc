@@ -1,10 +1,13 @@
 #include "understudy/actors/error.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
@@ -99,6 +102,42 @@ TEST(ErrorTest, AChainThatWasCutBeforeItGotAnotherCauseIsStillMarkedAfterItsTrav
       ExitReason::FromParts({.kind = ExitReason::Kind::kStuck, .causes_cut = true}).CausedBy(ExitReason::OsExit(1));
   ASSERT_TRUE(chain.causes_cut());
   EXPECT_EQ(ExitReasonOf(CalleeExitedError("x", chain)), chain);
+}
+
+TEST(ErrorTest, CalleeExitedCarriesABoundedNumberOfAStatussPayloads) {
+  constexpr int kPayloadsMax = 16;
+  for (const int payloads : {kPayloadsMax, kPayloadsMax + 1, 1000}) {
+    absl::Status status = MakeError(ErrorKind::kFull, "no room");
+    for (int i = 1; i < payloads; ++i) status.SetPayload(absl::StrCat(i), absl::Cord());
+    const ExitReason reason = ExitReason::Failed(status);
+    const absl::optional<ExitReason> back = ExitReasonOf(CalleeExitedError("x", reason));
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(*back == reason, payloads == kPayloadsMax);
+    EXPECT_TRUE(IsFull(back->status()));
+    int kept = 0;
+    back->status().ForEachPayload([&](absl::string_view, const absl::Cord&) { ++kept; });
+    EXPECT_EQ(kept, kPayloadsMax);
+  }
+}
+
+TEST(ErrorTest, AReasonWithTooManyPayloadsIsNotRead) {
+  const auto read = [](uint32_t payloads) {
+    std::string bytes;
+    const auto put = [&](uint32_t value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+    // A Failed with ABORTED, without flags and texts.
+    for (const uint32_t value : {3U, 0U, 0U, 10U, 0U, 0U, 0U, payloads}) put(value);
+    for (uint32_t i = 0; i < payloads; ++i) {
+      put(1);
+      bytes.push_back(static_cast<char>(i));
+      put(0);
+    }
+    absl::Status status = CalleeExitedError("x", ExitReason::Killed());
+    status.SetPayload("understudy.dev/exit-reason", absl::Cord(bytes));
+    return ExitReasonOf(status);
+  };
+  ASSERT_TRUE(read(16).has_value());
+  EXPECT_TRUE(absl::IsAborted(read(16)->status()));
+  EXPECT_FALSE(read(17).has_value());
 }
 
 TEST(ErrorTest, OnlyCalleeExitedHasAReason) {

@@ -8,13 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/field_count.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
 
@@ -130,7 +134,29 @@ std::string WrittenByProtobuf(const Signal& signal) {
 
 bool HasReason(const Signal& signal) { return !signal.reason.is_normal() || signal.reason.cause() != nullptr; }
 
+void ExpectFewPayloads(const absl::Status& status, absl::string_view bytes) {
+  int payloads = 0;
+  status.ForEachPayload([&](absl::string_view, const absl::Cord&) { ++payloads; });
+  Expect(payloads <= limits::kStatusPayloadsMax, "a status has too many payloads", bytes);
+}
+
+// No status costs more work than its bound allows.
+void CheckStatuses(absl::string_view bytes) {
+  const absl::StatusOr<InboundEnvelope> envelope = DecodeEnvelope(kReader, bytes);
+  if (!envelope.ok()) return;
+  if (const auto* signal = std::get_if<Signal>(&*envelope)) {
+    ExpectFewPayloads(signal->status, bytes);
+    for (const ExitReason* r = &signal->reason; r != nullptr; r = r->cause()) ExpectFewPayloads(r->status(), bytes);
+  } else if (const auto* refused = std::get_if<RefusedMessage>(&*envelope)) {
+    ExpectFewPayloads(refused->status, bytes);
+  } else if (const auto* changes = std::get_if<CreditChanges>(&*envelope)) {
+    for (const CreditChange& change : *changes) ExpectFewPayloads(change.status, bytes);
+  }
+}
+
 void CompareEnvelopes(absl::string_view bytes) {
+  // Of these DecodeEnvelope reads those that it reads by hand, and refuses all others.
+  if (internal::CheckFields(bytes) != internal::FieldFault::kNone) return;
   const absl::StatusOr<InboundEnvelope> by_hand = DecodeEnvelope(kReader, bytes);
   const absl::StatusOr<InboundEnvelope> by_protobuf = internal::DecodeEnvelopeByProtobuf(kReader, bytes);
   Expect(by_hand.ok() == by_protobuf.ok(), "an envelope is taken by one", bytes);
@@ -173,5 +199,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   understudy::CompareFrames(bytes);
   understudy::CompareWrittenFrames(bytes);
   understudy::CompareEnvelopes(bytes);
+  understudy::CheckStatuses(bytes);
   return 0;
 }

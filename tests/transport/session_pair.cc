@@ -138,6 +138,7 @@ void SessionPair::Record(Node& node, const SessionAction& action) {
   } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
     node.events.push_back(absl::StrCat("refused ", proto::Refuse::Reason_Name(refused->reason)));
   } else if (const auto* arrived = std::get_if<MessagesArrived>(&action)) {
+    node.messages_reserved += arrived->messages.capacity();
     for (const internal::Message& message : arrived->messages) {
       node.received.emplace_back(message.payload.wire_bytes());
       node.deadlines.push_back(message.deadline);

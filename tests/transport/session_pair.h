@@ -4,6 +4,7 @@
 #define UNDERSTUDY_TESTS_TRANSPORT_SESSION_PAIR_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,7 @@ class SessionPair {
     std::unique_ptr<PeerSession> session;
     std::vector<std::string> events;    // "begun 1", "suspect", "resumed", "ended 1 <why>", "refused <reason>"
     std::vector<std::string> received;  // messages' payloads
+    size_t messages_reserved = 0;       // the capacities of all MessagesArrived
     std::vector<MonotonicTime> deadlines;
     std::vector<MonotonicTime> dialled;
     std::map<uint64_t, int> stream_of;  // its number of a stream to ours

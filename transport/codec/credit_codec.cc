@@ -53,7 +53,8 @@ absl::StatusOr<CreditChange> DecodeChange(const NodePair& nodes, const proto::Cr
         absl::StrCat("an allowance of ", in.allowance_messages(), " messages and ", in.allowance_bytes(), " bytes"));
   }
   if (change.kind == CreditChange::Kind::kRefuse) {
-    change.status = FromProto(in.status());
+    absl::Status is_good = FromProto(in.status(), limits::kCreditReasonBytesMax, change.status);
+    if (!is_good.ok()) return is_good;
     if (change.status.ok()) return BadCredit("a refusal that is OK");
   }
   return change;

@@ -1,12 +1,15 @@
 // The functions of frame_codec.h for envelopes, statuses, exit reasons and addresses.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -22,6 +25,7 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/signals.pb.h"
 #include "understudy/transport/codec/credit_codec.h"
+#include "understudy/transport/codec/field_count.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/codec/hot_envelopes.h"
 #include "understudy/transport/limits.h"
@@ -33,6 +37,8 @@ constexpr int kSignalKindMax = static_cast<int>(SignalKind::kUploadCancel);
 constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
 constexpr uint32_t kSampledFlag = 1;
+// The beginning of the URLs of this library's own payloads of statuses (actors/error.cc).
+constexpr absl::string_view kOwnUrls = "understudy.dev/";
 
 bool HasPayload(SignalKind kind) {
   return kind == SignalKind::kReply || kind == SignalKind::kItem || kind == SignalKind::kUploadItem;
@@ -184,7 +190,10 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signa
     if (!reason.ok()) return reason.status();
     signal->reason = *std::move(reason);
   }
-  signal->status = FromProto(in.status());
+  const size_t status_bytes_max =
+      HasPayload(signal->kind) ? limits::kReplyStatusBytesMax : limits::kAnswerReasonBytesMax;
+  absl::Status is_good = FromProto(in.status(), status_bytes_max, signal->status);
+  if (!is_good.ok()) return is_good;
   if (signal->kind == SignalKind::kReply && !signal->status.ok()) signal->payload = internal::Payload();
   if (IsCredit(signal->kind)) signal->payload.As<internal::StreamCredit>().items = in.items();
   return *std::move(signal);
@@ -201,7 +210,8 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
   message.mailbox = in.mailbox();
   message.ask = in.ask();
   message.bytes = static_cast<int64_t>(in.bytes());
-  message.status = FromProto(in.status());
+  absl::Status is_good = FromProto(in.status(), limits::kAnswerReasonBytesMax, message.status);
+  if (!is_good.ok()) return is_good;
   if (message.status.ok()) return BadEnvelope("a refusal that is OK");
   return message;
 }
@@ -235,7 +245,7 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
   const bool is_reply = HasPayload(signal.kind);
   const bool is_cancel = HasShortStatus(signal.kind);
   const bool is_credit = IsCredit(signal.kind);
-  const bool has_reason = !signal.reason.is_normal() || signal.reason.cause() != nullptr;
+  const bool has_reason = !is_reply && (!signal.reason.is_normal() || signal.reason.cause() != nullptr);
   absl::Status status = is_reply || is_cancel ? signal.status : absl::OkStatus();
   std::string payload;
   if (is_reply && status.ok()) {
@@ -258,13 +268,11 @@ std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
   out.set_id(signal.id);
   out.set_is_link(signal.is_link);
   if (has_reason) *out.mutable_reason() = ToProto(signal.reason);
-  if (!status.ok())
-    *out.mutable_status() = is_cancel ? ToShortProto(status, limits::kAnswerReasonBytesMax) : ToProto(status);
-  if (is_credit) out.set_items(internal::ItemsOfCredit(signal));
-  out.set_payload(std::string(hot.payload));
-  if (is_reply && out.ByteSizeLong() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
-    *out.mutable_status() = ToProto(TooLarge("a reply's status", out.ByteSizeLong()));
+  if (!status.ok()) {
+    *out.mutable_status() =
+        ToShortProto(status, is_cancel ? limits::kAnswerReasonBytesMax : limits::kReplyStatusBytesMax);
   }
+  if (is_credit) out.set_items(internal::ItemsOfCredit(signal));
   return envelope.SerializeAsString();
 }
 
@@ -293,14 +301,24 @@ std::string EncodeLeave(absl::string_view why) {
 }
 
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes) {
+  if (bytes.size() > kEnvelopeBytesMax) return BadEnvelope("too many bytes");
   internal::HotEnvelope hot;
-  if (bytes.size() > kEnvelopeBytesMax || !internal::DecodeHot(bytes, hot)) {
-    return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
+  const bool is_hot = internal::DecodeHot(bytes, hot);
+  if (is_hot && hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
+  const auto signal_kind = static_cast<SignalKind>(hot.signal_kind);
+  if (is_hot && HasPayload(signal_kind)) return DecodeSignal(nodes, hot);
+  if (bytes.size() > limits::kNodesEnvelopeBytesMax) {
+    return BadEnvelope(absl::StrCat(bytes.size(), " bytes: at most ", limits::kNodesEnvelopeBytesMax,
+                                    " are allowed without a payload"));
   }
-  if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
   // A signal of credit has a field that DecodeHot does not read.
-  if (IsCredit(static_cast<SignalKind>(hot.signal_kind))) return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
-  return DecodeSignal(nodes, hot);
+  if (is_hot && !IsCredit(signal_kind)) return DecodeSignal(nodes, hot);
+  const internal::FieldFault fault = internal::CheckFields(bytes);
+  if (fault == internal::FieldFault::kTooMany) {
+    return BadEnvelope(absl::StrCat(bytes.size(), " bytes have too many fields"));
+  }
+  if (fault == internal::FieldFault::kUnusual) return BadEnvelope(absl::StrCat(bytes.size(), " bytes do not parse"));
+  return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
 }
 
 absl::StatusOr<InboundEnvelope> internal::DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes) {
@@ -337,11 +355,24 @@ proto::Status ToProto(const absl::Status& status) {
   proto::Status out;
   out.set_code(static_cast<int>(status.code()));
   out.set_message(std::string(status.message()));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& value) {
+  std::vector<std::pair<std::string, absl::Cord>> payloads;
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& value) { payloads.emplace_back(std::string(url), value); });
+  if (payloads.size() > limits::kStatusPayloadsMax) {
+    // Sorted, because absl::Status has no order that is the same in each run.
+    std::sort(payloads.begin(), payloads.end(), [](const auto& a, const auto& b) {
+      const bool is_own = absl::StartsWith(a.first, kOwnUrls);
+      return is_own != absl::StartsWith(b.first, kOwnUrls) ? is_own : a.first < b.first;
+    });
+    out.set_message(
+        absl::StrCat(status.message(), " (", payloads.size() - limits::kStatusPayloadsMax, " payloads left out)"));
+    payloads.resize(limits::kStatusPayloadsMax);
+  }
+  for (const auto& [url, value] : payloads) {
     proto::StatusPayload& payload = *out.add_payloads();
-    payload.set_type_url(std::string(url));
+    payload.set_type_url(url);
     payload.set_value(std::string(value));
-  });
+  }
   return out;
 }
 
@@ -354,14 +385,21 @@ proto::Status ToShortProto(const absl::Status& status, size_t bytes_max) {
   return ToProto(kind.has_value() ? MakeError(*kind, text) : absl::Status(status.code(), text));
 }
 
-absl::Status FromProto(const proto::Status& status) {
-  const bool is_known = status.code() >= 0 && status.code() <= kStatusCodeMax;
-  absl::Status out(is_known ? static_cast<absl::StatusCode>(status.code()) : absl::StatusCode::kUnknown,
-                   status.message());
-  for (const proto::StatusPayload& payload : status.payloads()) {
+absl::Status FromProto(const proto::Status& in, size_t bytes_max, absl::Status& out) {
+  // Checked first, because SetPayload searches all payloads that were set before.
+  if (in.payloads_size() > limits::kStatusPayloadsMax) {
+    return BadEnvelope(absl::StrCat("a status with ", in.payloads_size(), " payloads: at most ",
+                                    limits::kStatusPayloadsMax, " are allowed"));
+  }
+  if (in.ByteSizeLong() > bytes_max) {
+    return BadEnvelope(absl::StrCat("a status of ", in.ByteSizeLong(), " bytes: at most ", bytes_max, " are allowed"));
+  }
+  const bool is_known = in.code() >= 0 && in.code() <= kStatusCodeMax;
+  out = absl::Status(is_known ? static_cast<absl::StatusCode>(in.code()) : absl::StatusCode::kUnknown, in.message());
+  for (const proto::StatusPayload& payload : in.payloads()) {
     out.SetPayload(payload.type_url(), absl::Cord(payload.value()));
   }
-  return out;
+  return absl::OkStatus();
 }
 
 proto::ExitReason ToProto(const ExitReason& reason) {
@@ -389,9 +427,12 @@ absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason) {
     if (link.kind() < 1 || link.kind() > ExitReason::kKindMax) {
       return BadEnvelope(absl::StrCat("an exit reason of kind ", link.kind()));
     }
+    absl::Status status;
+    absl::Status is_good = FromProto(link.status(), limits::kNodesEnvelopeBytesMax, status);
+    if (!is_good.ok()) return is_good;
     const bool is_oldest = i == reason.links_size() - 1;
     const ExitReason one = ExitReason::FromParts({.kind = static_cast<ExitReason::Kind>(link.kind()),
-                                                  .status = FromProto(link.status()),
+                                                  .status = std::move(status),
                                                   .exception_type = link.exception_type(),
                                                   .detail = link.detail(),
                                                   .os_value = link.os_value(),

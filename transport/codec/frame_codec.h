@@ -10,7 +10,12 @@
 // A message larger than a slot is sent in several slots; a message larger than
 // limits::kMessageBytesMax is refused when it is sent.
 //
-// Statuses and exit reasons are encoded completely, with payloads, causes and flags.
+// Statuses and exit reasons are encoded with payloads, causes and flags, within limits.h.
+//
+// Only an envelope with a payload (a message, a reply or an item without error) may have
+// more than limits::kNodesEnvelopeBytesMax bytes, and it is read by hand. The fields of any
+// other envelope are counted (field_count.h) before protobuf parses it, so that decoding
+// takes memory and time in proportion to the bytes.
 //
 // Frames of a session, messages and replies are written and read by hand (wire_format.h),
 // in protobuf's wire format. Bytes of a peer that are valid but of an unusual form are
@@ -182,7 +187,8 @@ absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid t
                                           std::string memory = "", const TraceContext* trace = nullptr);
 
 // A reply whose payload cannot be sent, because it is not a wire message or is too large,
-// is encoded as a reply with InvalidArgument.
+// is encoded as a reply with InvalidArgument. A status of more than
+// limits::kReplyStatusBytesMax is cut.
 std::string EncodeSignal(const NodePair& nodes, const Signal& signal);
 
 // Encodes the refusal of a peer's message: `message.from` is the peer's actor, and
@@ -196,23 +202,26 @@ std::string EncodeLeave(absl::string_view why);
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes);
 
 namespace internal {
-// Like DecodeSessionFrame and DecodeEnvelope, but only with protobuf's parser; tests compare
-// the results.
+// Like DecodeSessionFrame and DecodeEnvelope, but only with protobuf's parser, and without the
+// bounds of an envelope without a payload; tests compare the results.
 absl::StatusOr<FrameView> DecodeFrameByProtobuf(absl::string_view bytes);
 absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes);
 }  // namespace internal
 
 // ---- Values ----
 
+// Leaves out payloads beyond limits::kStatusPayloadsMax, those of this library last, and says so in the text.
 proto::Status ToProto(const absl::Status& status);
 // Like ToProto, but returns at most `bytes_max` bytes, which must be at least 128. A longer status loses all payloads
 // except its ErrorKind, and the end of its text.
 proto::Status ToShortProto(const absl::Status& status, size_t bytes_max);
-// A code that absl::StatusCode does not have becomes kUnknown.
-absl::Status FromProto(const proto::Status& status);
+// Sets `out` to a peer's status. A code that absl::StatusCode does not have becomes kUnknown. InvalidArgument: the
+// status has more than `bytes_max` bytes or limits::kStatusPayloadsMax payloads.
+absl::Status FromProto(const proto::Status& in, size_t bytes_max, absl::Status& out);
 
 proto::ExitReason ToProto(const ExitReason& reason);
-// InvalidArgument: the chain of reasons is empty or longer than limits::kExitCausesMax, or has an unknown kind.
+// InvalidArgument: the chain of reasons is empty or longer than limits::kExitCausesMax, or has an unknown kind or a
+// status with more than limits::kStatusPayloadsMax payloads.
 absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason);
 
 proto::Address ToAddress(NodeIncarnation incarnation, Pid pid);

@@ -52,7 +52,7 @@ struct HotEnvelope {
 // `memory`. Requires: signal_kind is not negative.
 std::string EncodeHot(const HotEnvelope& envelope, std::string memory = "");
 // Returns false if the bytes have an unusual form or are another kind of envelope; the
-// caller then uses protobuf's parser. `envelope.payload` points into `bytes`.
+// caller then uses protobuf's parser, within its bounds. `envelope.payload` points into `bytes`.
 bool DecodeHot(absl::string_view bytes, HotEnvelope& envelope);
 
 }  // namespace understudy::internal

@@ -4,8 +4,9 @@
 //
 // WireReader accepts only bytes that protobuf's parser accepts with the same meaning. For
 // every other form (groups, numbers in more bytes than they need, truncated fields) it
-// returns false, "not usual", and the caller uses protobuf's parser. A peer's frame is
-// therefore accepted or refused exactly as by protobuf; only the cost differs.
+// returns false, "not usual". The caller then uses protobuf's parser for a frame, which is
+// therefore accepted or refused exactly as by protobuf, and refuses an envelope, because
+// no writer of protobuf's writes such a form.
 //
 // Threads: any.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_WIRE_FORMAT_H_

@@ -329,6 +329,7 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
     carrier_->defined_in[definition.hash] = {.name = std::string(definition.name)};
   }
   uint64_t number = frame.first_number;
+  size_t reserve = frame.slots.size();
   for (const SlotView& slot : frame.slots) {
     const absl::StatusOr<absl::optional<ReliableSequence::Arrived>> arrived = live_->sequence.Receive(number++, slot);
     if (!arrived.ok()) return arrived.status();
@@ -337,14 +338,13 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
     carrier_->acknowledge_at =
         std::min(carrier_->acknowledge_at, is_much ? now : now + config_.times.acknowledge_delay);
     if (!arrived->has_value()) continue;
-    const absl::Status handled = HandleEnvelope(**arrived, frame.slots.size(), now);
+    const absl::Status handled = HandleEnvelope(**arrived, reserve, now);
     if (!handled.ok() || !live_.has_value()) return handled;
   }
   return absl::OkStatus();
 }
 
-absl::Status PeerSession::HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t messages_max,
-                                         MonotonicTime now) {
+absl::Status PeerSession::HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t& reserve, MonotonicTime now) {
   absl::StatusOr<InboundEnvelope> envelope = DecodeEnvelope(live_->nodes, arrived.bytes);
   if (!envelope.ok()) return envelope.status();
   if (const auto* leave = std::get_if<LeaveNotice>(&*envelope)) {
@@ -359,13 +359,13 @@ absl::Status PeerSession::HandleEnvelope(const ReliableSequence::Arrived& arrive
     if (arrived.remaining_nanos.has_value()) {
       message->deadline = now + absl::Nanoseconds(std::max<int64_t>(0, *arrived.remaining_nanos));
     }
-    return HandleMessage(std::move(*message), messages_max);
+    return HandleMessage(std::move(*message), reserve);
   }
   actions_.push_back(EnvelopeArrived{*std::move(envelope)});
   return absl::OkStatus();
 }
 
-absl::Status PeerSession::HandleMessage(internal::Message message, size_t messages_max) {
+absl::Status PeerSession::HandleMessage(internal::Message message, size_t& reserve) {
   const auto defined = carrier_->defined_in.find(message.mailbox);
   if (defined == carrier_->defined_in.end()) {
     return absl::InvalidArgumentError("a message to a mailbox that the stream has not defined");
@@ -381,7 +381,7 @@ absl::Status PeerSession::HandleMessage(internal::Message message, size_t messag
   }
   if (actions_.empty() || !std::holds_alternative<MessagesArrived>(actions_.back())) {
     actions_.push_back(MessagesArrived());
-    std::get<MessagesArrived>(actions_.back()).messages.reserve(messages_max);
+    std::get<MessagesArrived>(actions_.back()).messages.reserve(std::exchange(reserve, 0));
   }
   std::get<MessagesArrived>(actions_.back()).messages.push_back(std::move(message));
   return absl::OkStatus();

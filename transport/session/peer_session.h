@@ -356,9 +356,9 @@ class PeerSession {
   // peer_session.cc
   void HandleFrame(const FrameView& frame, MonotonicTime now);
   absl::Status HandleSlots(const FrameView& frame, MonotonicTime now);
-  // `messages_max`: of its frame.
-  absl::Status HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t messages_max, MonotonicTime now);
-  absl::Status HandleMessage(internal::Message message, size_t messages_max);
+  // `reserve`: the slots of the frame until its first message has come, then 0.
+  absl::Status HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t& reserve, MonotonicTime now);
+  absl::Status HandleMessage(internal::Message message, size_t& reserve);
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);
   void LoseStream(absl::string_view why, MonotonicTime now);

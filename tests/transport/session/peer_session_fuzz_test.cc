@@ -1,5 +1,5 @@
 // Feeds a PeerSession arbitrary frames at arbitrary times. It does not crash, is no longer due after a bounded number
-// of Ticks, keeps few streams, and its ledger balances.
+// of Ticks, keeps few streams, reserves no more memory than a frame needs, and its ledger balances.
 //
 // The input is a list of steps: a byte for the kind of step, a byte for the stream or for the time that passes, and for
 // frames a length and that many bytes.
@@ -31,6 +31,8 @@ namespace {
 
 // Held, dialled, carrying, those of four offers, and those that wait for their last frame to be read.
 constexpr size_t kStreamsMax = 16;
+// A frame of the fuzzer has at most 255 bytes, a slot at least 2, and a vector that grows doubles its capacity.
+constexpr size_t kMessagesReservedMax = 255;
 
 class Input {
  public:
@@ -127,10 +129,13 @@ class Fuzzed {
     return *stream;
   }
   void Take() {
+    size_t reserved = 0;
     for (const SessionAction& action : session_.TakeActions()) {
       if (const auto* dial = std::get_if<DialStream>(&action)) streams_.insert(dial->stream);
       if (const auto* close = std::get_if<CloseStream>(&action)) streams_.erase(close->stream);
+      if (const auto* arrived = std::get_if<MessagesArrived>(&action)) reserved += arrived->messages.capacity();
     }
+    UNDERSTUDY_CHECK(reserved <= kMessagesReservedMax, "room for ", reserved, " messages is reserved for one frame");
     UNDERSTUDY_CHECK(streams_.size() <= kStreamsMax, streams_.size(), " streams are open");
     UNDERSTUDY_CHECK(session_.ledger().balances(), "the ledger does not balance");
     UNDERSTUDY_CHECK(session_.is_live() || !session_.is_up(), "up without a session");

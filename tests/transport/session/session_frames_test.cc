@@ -1,14 +1,18 @@
-// PeerSession: how many frames it writes, when it acknowledges, and how it cuts a long goodbye.
+// PeerSession: how many frames it writes, when it acknowledges, what a frame costs, and how it cuts a long goodbye.
 #include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/cut_text.h"
+#include "understudy/actors/internal/send/wire_name.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
 #include "understudy/tests/transport/session_pair.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/peer_session.h"
@@ -56,6 +60,25 @@ TEST_F(SessionFramesTest, LittleIsAcknowledgedAfterAWhileAndMuchAtOnce) {
   for (int i = 0; i < 16; ++i) Send(pair_.a(), large);
   Run(absl::Milliseconds(10));
   EXPECT_GE(pair_.a().session->ledger().acknowledged, 10);
+}
+
+TEST_F(SessionFramesTest, AFrameReservesMemoryForItsMessagesOnce) {
+  constexpr absl::string_view kMailbox = "session_frames/mailbox";
+  const MailboxDefinition definition{.hash = internal::Fnv1a(kMailbox), .name = kMailbox};
+  const NodePair& nodes = pair_.a().session->nodes();
+  const Pid from(nodes.local_node, 1, 1);
+  const Pid to(nodes.peer_node, 1, 1);
+  const std::string message = *EncodeMessage(nodes, from, to, definition.hash, 0, "");
+  const std::string signal = EncodeSignal(nodes, {.kind = SignalKind::kUnlink, .from = from, .to = to});
+  FramePacker packer(1, 0);
+  constexpr size_t kPairs = 400;
+  for (size_t i = 0; i < kPairs; ++i) {
+    ASSERT_TRUE(packer.Add(2 * i + 1, {.body = message}, i == 0 ? &definition : nullptr));
+    ASSERT_TRUE(packer.Add(2 * i + 2, {.body = signal}, nullptr));
+  }
+  pair_.Inject(pair_.a(), packer.Encode());
+  EXPECT_EQ(pair_.b().received.size(), kPairs);
+  EXPECT_LE(pair_.b().messages_reserved, 4 * kPairs);
 }
 
 TEST_F(SessionFramesTest, ALongReasonOfAnEndIsCutWithAMark) {

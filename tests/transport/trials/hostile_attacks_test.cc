@@ -305,6 +305,13 @@ void GrantCreditForInventedMailboxes(Guest& guest) {
   }
 }
 
+// In one envelope of 32 MiB: each change takes 2 bytes of it, and 50 times as many once protobuf has parsed it.
+void ChangeCreditByNothingSixteenMillionTimes(Guest& guest) {
+  std::string envelope("\x22\x80\x80\x80\x10");  // the field Envelope::credits, of 32 MiB
+  for (int i = 0; i < 1 << 24; ++i) envelope.append("\x0a\0", 2);
+  EXPECT_TRUE(guest.Send(envelope));
+}
+
 // Ledger keeps the answers until they are acknowledged. The guest keeps to its allowance.
 void AskWithoutAcknowledgingTheAnswers(Guest& guest) {
   const Pid tally = guest.Tally();
@@ -325,7 +332,8 @@ void AskWithoutAcknowledgingTheAnswers(Guest& guest) {
 constexpr Attack kAttacks[] = {
     {"ClaimTheNameOfAnOlderOwner", ClaimTheNameOfAnOlderOwner, nullptr, "guest claims_refused", 1},
     {"ClaimNamesOfOthers", ClaimNamesOfOthers, nullptr, "guest claims_refused", 160'000},
-    {"DefineSetsOfMailboxesOfAMebibyte", DefineSetsOfMailboxesOfAMebibyte, "a part of names of 1048710 bytes"},
+    {"DefineSetsOfMailboxesOfAMebibyte", DefineSetsOfMailboxesOfAMebibyte,
+     "1048714 bytes: at most 196608 are allowed without a payload"},
     {"DefineMoreSetsOfMailboxesThanANodeMayHave", DefineMoreSetsOfMailboxesThanANodeMayHave,
      "at most 16384 different sets of mailboxes, of 4194304 bytes together"},
     {"FillAClosedMailboxByAllowance", FillAClosedMailboxByAllowance, "that the peer has no credit for"},
@@ -334,6 +342,8 @@ constexpr Attack kAttacks[] = {
     {"MonitorInventedActors", MonitorInventedActors, nullptr, "guest waiting", 50'000, 50'200},
     {"MonitorOneActorAgainAndAgain", MonitorOneActorAgainAndAgain, nullptr, "late", 1},
     {"GrantCreditForInventedMailboxes", GrantCreditForInventedMailboxes, "credit for 65537 mailboxes at once"},
+    {"ChangeCreditByNothingSixteenMillionTimes", ChangeCreditByNothingSixteenMillionTimes,
+     "33554437 bytes: at most 196608 are allowed without a payload"},
     {"AskWithoutAcknowledgingTheAnswers", AskWithoutAcknowledgingTheAnswers, nullptr, "guest waiting", 2000, 2200},
 };
 
