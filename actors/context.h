@@ -119,7 +119,10 @@ class [[nodiscard]] PendingLookup {
         internal::Answer answer = internal::TakeAnswer(this->pending_);
         if (!answer.status.ok()) return answer.status;
         const auto& record = answer.payload.template As<NameRecord>();
-        if (absl::Status fits = CheckMailboxes(internal::MailboxesOf<R>(), record.mailboxes); !fits.ok()) return fits;
+        if (record.mailboxes != nullptr) {
+          absl::Status fits = CheckMailboxes(internal::MailboxesOf<R>(), *record.mailboxes);
+          if (!fits.ok()) return fits;
+        }
         if constexpr (std::is_constructible_v<R, Pid>) return R(record.pid);
       }
     };

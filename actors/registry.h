@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct MailboxSignature {
   friend bool operator==(const MailboxSignature&, const MailboxSignature&) = default;
 };
 
+// The mailboxes of an actor, or null if they are not known. Many names with equal mailboxes share one object, so that a
+// name does not cost the memory of its mailboxes.
+using SharedMailboxes = std::shared_ptr<const std::vector<MailboxSignature>>;
+
 namespace internal {
 
 // Returns the mailboxes that a ref type uses, or none if it has no Mailboxes().
@@ -65,8 +70,7 @@ struct NameRecord {
   NameScope scope = NameScope::kNode;
   // When the owner claimed it, by the owner's wall clock.
   absl::Time claimed;
-  // The owner's mailboxes; empty if they are not known.
-  std::vector<MailboxSignature> mailboxes;
+  SharedMailboxes mailboxes;  // the owner's
   // The supervisor that keeps the name while the owner is down, or null.
   Pid kept_by;
 };

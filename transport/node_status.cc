@@ -25,8 +25,7 @@ std::string PeerEvent::ToString() const {
     case Kind::kNameRefused:
       return absl::StrCat("a name of ours is refused by ", node, ": ", detail);
     case Kind::kNameNotGranted:
-      return absl::StrCat("no name here for node ", node, ", which claims ", detail,
-                          " (NodeOptions::grants can grant it)");
+      return absl::StrCat("no name here for node ", node, ", which claims ", detail);
   }
   return "?";
 }
@@ -43,7 +42,7 @@ std::string PeerStatus::ToString() const {
     absl::StrAppend(&text, "; ", count, " refused there: ", ErrorKindName(kind));
   }
   if (forbidden > 0) absl::StrAppend(&text, "; ", forbidden, " signals of its forbidden");
-  if (claims_refused > 0) absl::StrAppend(&text, "; ", claims_refused, " names of its not granted");
+  if (claims_refused > 0) absl::StrAppend(&text, "; ", claims_refused, " names of its refused");
   return text;
 }
 

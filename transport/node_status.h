@@ -28,7 +28,7 @@ struct PeerEvent {
     kStreamRefused,   // this node refused a stream in the peer's name; `detail` says why
     kFailed,          // this node cannot begin a session with the peer; `detail` says why
     kNameRefused,     // it refused a name of ours that this node does not grant it; `detail` says which
-    kNameNotGranted,  // it claims a name that this node does not grant it; `detail` says which
+    kNameNotGranted,  // it claims a name that this node refuses it; `detail` says which and why
   };
   Kind kind;
   std::string node;
@@ -59,7 +59,7 @@ struct PeerStatus {
   std::map<ErrorKind, int64_t> refused_by_peer;
   int64_t without_credit = 0;  // sends that were refused here because the peer had granted no room
   int64_t forbidden = 0;       // exits, links and other signals of the peer that no grant allows
-  int64_t claims_refused = 0;  // names that the peer claims in the live session and this node ignores: no grant
+  int64_t claims_refused = 0;  // names that the peer claims in the live session and this node refuses
 
   // Returns one line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
   std::string ToString() const;

@@ -1,4 +1,6 @@
 // Tests of names between nodes: the effects of the table's rules (name_table_test) on actors, registries and sessions.
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,13 +65,43 @@ TEST_F(NodeCoreNamesTest, AClaimWithoutTheGrantIsEnteredNowhereAndEndsNobody) {
   EXPECT_THAT(cluster().peer_events("b"),
               Contains("no name here for node a, which claims 'lot', which this node does not grant it; further "
                        "refusals of this session are only counted (NodeOptions::grants can grant it)"));
-  EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 1 names of its not granted"));
+  EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 1 names of its refused"));
 }
 
 TEST_F(NodeCoreNamesTest, AReservedNameCannotBePublishedByAnotherNode) {
   Join();
   EXPECT_TRUE(Publish("a", "understudy/children/a").ok());
   EXPECT_TRUE(IsNotPermitted(Publish("a", "understudy/children/b")));
+}
+
+TEST_F(NodeCoreNamesTest, AnUnprovedPeerHasFewNamesHere) {
+  constexpr size_t kNames = limits::kUnprovedNameBytesMax / limits::EnteredBytes(8);
+  Join(Unproved());
+  for (size_t i = 0; i < kNames + 10; ++i) ASSERT_TRUE(Publish("a", absl::StrCat("a/", 100000 + i), i + 1).ok());
+  Run(absl::Seconds(5));
+  EXPECT_EQ(cluster().system("b").registry().List("a/").size(), kNames);
+  EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 10 names of its refused"));
+  EXPECT_THAT(cluster().peer_events("b"),
+              Contains(absl::StrCat("no name here for node a, which claims 'a/", 100000 + kNames,
+                                    "', beyond the names that a peer may have whose identity is not proved; further "
+                                    "refusals of this session are only counted (TLS and Unix sockets prove it)")));
+}
+
+TEST_F(NodeCoreNamesTest, TheRegistryKeepsTheMailboxesOfManyNamesOnce) {
+  Join();
+  const auto mailboxes = std::make_shared<const std::vector<MailboxSignature>>(
+      std::vector<MailboxSignature>{{.name = "bid", .request = "lot.Bid"}});
+  for (const uint64_t serial : {1, 2}) {
+    const Pid pid(cluster().system("a").node(), 1, serial);
+    cluster().core("a").Publish(
+        {.name = absl::StrCat("lot/", serial), .pid = pid, .scope = NameScope::kCluster, .mailboxes = mailboxes},
+        [](const absl::Status& done) { EXPECT_TRUE(done.ok()) << done; });
+  }
+  Run(absl::Seconds(1));
+  const std::vector<NameRecord> records = cluster().system("b").registry().List("lot/");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(*records[0].mailboxes, *mailboxes);
+  EXPECT_EQ(records[0].mailboxes, records[1].mailboxes);
 }
 
 // `.ci/long seeds` has a million names of each node meet.

@@ -165,7 +165,8 @@ void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
 
 void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {
   std::vector<proto::MailboxSignature> mailboxes;
-  for (const MailboxSignature& signature : record.mailboxes) {
+  for (size_t i = 0; record.mailboxes != nullptr && i < record.mailboxes->size(); ++i) {
+    const MailboxSignature& signature = (*record.mailboxes)[i];
     proto::MailboxSignature& mailbox = mailboxes.emplace_back();
     mailbox.set_name(signature.name);
     mailbox.set_is_call(signature.is_call);

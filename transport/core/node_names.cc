@@ -81,13 +81,16 @@ void NodeNames::OnSessionBegun(absl::string_view peer, const StreamIdentity& ide
                                MonotonicTime now, Fingerprints fingerprints) {
   absl::MutexLock lock(&mu_);
   identities_.insert_or_assign(std::string(peer), identity);
-  table_.OnSessionBegun(peer, place, now, fingerprints);
+  table_.OnSessionBegun(peer, place, now, fingerprints,
+                        identity.is_proved() ? PeerProof::kProved : PeerProof::kUnproved);
 }
 
 NodeNames::Taken NodeNames::OnChanges(absl::string_view peer, absl::string_view bytes) {
   absl::MutexLock lock(&mu_);
   Taken taken;
+  (void)table_.TakeTellsOthers();
   taken.status = table_.OnChanges(peer, bytes);
+  taken.tells_others = table_.TakeTellsOthers();
   TakeChanges(&taken.refusals);
   return taken;
 }
@@ -143,8 +146,9 @@ bool NodeNames::has_changes() {
 void NodeNames::TakeChanges(std::vector<NameTable::Change>* refusals) {
   for (NameTable::Change& change : table_.TakeChanges()) {
     // Refusals change nothing in the registry. OnChanges returns them to the core of the peer, which reports them.
-    const bool is_refusal =
-        change.kind == NameTable::Change::Kind::kRefused || change.kind == NameTable::Change::Kind::kNotGranted;
+    const bool is_refusal = change.kind == NameTable::Change::Kind::kRefused ||
+                            change.kind == NameTable::Change::Kind::kNotGranted ||
+                            change.kind == NameTable::Change::Kind::kTooMany;
     std::vector<NameTable::Change>& row = is_refusal && refusals != nullptr ? *refusals : changes_;
     row.push_back(std::move(change));
   }
@@ -168,16 +172,10 @@ void NodeNames::Make(const NameTable::Change& change) {
       if (shown != shown_.end() && shown->second != change.entry.pid) registry_->Remove(change.name, shown->second);
       shown_[change.name] = change.entry.pid;
       if (is_own) return;  // the actor that published the name inserted it
-      NameRecord record{.name = change.name, .pid = change.entry.pid, .scope = NameScope::kCluster};
-      const int mailboxes = change.entry.mailboxes != nullptr ? change.entry.mailboxes->mailboxes_size() : 0;
-      for (int i = 0; i < mailboxes; ++i) {
-        const proto::MailboxSignature& mailbox = change.entry.mailboxes->mailboxes(i);
-        record.mailboxes.push_back({.name = mailbox.name(),
-                                    .is_call = mailbox.is_call(),
-                                    .request = mailbox.request(),
-                                    .reply = mailbox.reply(),
-                                    .misread = change.entry.misread != nullptr ? (*change.entry.misread)[i] : ""});
-      }
+      const NameRecord record{.name = change.name,
+                              .pid = change.entry.pid,
+                              .scope = NameScope::kCluster,
+                              .mailboxes = change.entry.mailboxes};
       // While a name of this node only (RegisteredAs) has the same text, the registry keeps this one hidden.
       (void)registry_->Insert(record);
       return;
@@ -200,6 +198,7 @@ void NodeNames::Make(const NameTable::Change& change) {
       return;
     case NameTable::Change::Kind::kRefused:
     case NameTable::Change::Kind::kNotGranted:
+    case NameTable::Change::Kind::kTooMany:
       return;
   }
 }

@@ -61,13 +61,15 @@ class NodeNames {
                       Fingerprints fingerprints);
   struct Taken {
     absl::Status status;
-    std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted, for the peer's own deliveries
+    bool tells_others = false;                // other peers must be told something
+    std::vector<NameTable::Change> refusals;  // kRefused, kNotGranted and kTooMany, for the peer's own deliveries
   };
   Taken OnChanges(absl::string_view peer, absl::string_view bytes);
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
-  // The number of claims in the peer's session that were refused because no grant allows them.
+  // The number of claims in the peer's session that were refused: no grant allows them, or its names take as much as
+  // they may.
   int64_t ClaimsRefused(absl::string_view peer);
   bool MustHold(absl::string_view peer);
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);

@@ -185,16 +185,22 @@ void PeerCore::OnNames(const NamesPart& part) {
   NodeNames::Taken taken = parts_.names.OnChanges(peer_->name, part.bytes);
   deliveries_.push_back(NamesFirst{});
   for (const NameTable::Change& refusal : taken.refusals) {
-    const bool is_theirs = refusal.kind == NameTable::Change::Kind::kNotGranted;
+    const bool is_ours = refusal.kind == NameTable::Change::Kind::kRefused;
+    const bool is_many = refusal.kind == NameTable::Change::Kind::kTooMany;
     deliveries_.push_back(
-        PeerEvent{.kind = is_theirs ? PeerEvent::Kind::kNameNotGranted : PeerEvent::Kind::kNameRefused,
+        PeerEvent{.kind = is_ours ? PeerEvent::Kind::kNameRefused : PeerEvent::Kind::kNameNotGranted,
                   .node = refusal.peer,
-                  .detail = absl::StrCat("'", refusal.name, "', which this node does not grant it; ",
-                                         "further refusals of this session are only counted")});
+                  .detail = absl::StrCat("'", refusal.name, "', ",
+                                         is_many ? "beyond the names that a peer may have whose identity is not proved"
+                                                 : "which this node does not grant it",
+                                         "; further refusals of this session are only counted",
+                                         is_ours   ? ""
+                                         : is_many ? " (TLS and Unix sockets prove it)"
+                                                   : " (NodeOptions::grants can grant it)")});
   }
   deliveries_.push_back(NamesEntered{.session = Session()});
   TellNamesLocked();
-  tells_names_ = true;
+  tells_names_ = tells_names_ || taken.tells_others;
   if (!taken.status.ok()) peer_->session.EndForBadFrame(taken.status.message(), Now());
 }
 

@@ -117,6 +117,7 @@ void NameTable::OnOffer(absl::string_view peer_name, Peer& peer, const proto::Na
 void NameTable::CancelOffer(absl::string_view name) {
   Contest& contest = contests_.find(name)->second;
   const uint64_t own = FindOwn(name)->second.number;
+  tells_others_ = true;
   if (!peers_.find(contest.offered_to)->second.feed.Cancel(name, own)) {
     contest.cancelling = true;
     return;
@@ -176,6 +177,7 @@ void NameTable::Reconsider(absl::string_view name) {
   Contest& contest = contests_[std::string(name)];
   if (!contest.offered_to.empty()) return;
   for (const auto& [asker, claim] : std::exchange(contest.asked_by, {})) {
+    tells_others_ = true;
     peers_.find(asker)->second.feed.Confirm(name, own->second.number, claim);
   }
   const std::string* winner = WinnerOver(name, own->second);
@@ -184,6 +186,7 @@ void NameTable::Reconsider(absl::string_view name) {
     return;
   }
   contest.offered_to = *winner;
+  tells_others_ = true;
   peers_.find(*winner)->second.feed.Offer(name, own->second.number);
 }
 

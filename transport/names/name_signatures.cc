@@ -66,11 +66,11 @@ absl::Status NameSignatures::Define(const proto::SignatureSet& set) {
 
 absl::Status NameSignatures::Add(std::shared_ptr<const proto::SignatureSet> set) {
   if (absl::Status checked = CheckSet(*set); !checked.ok()) return checked;
-  const size_t bytes = set->ByteSizeLong();
-  if (sets_.size() >= limits::kNameSignatureSetsMax || bytes > limits::kNameSignatureBytesMax - bytes_) {
+  const size_t bytes = set->ByteSizeLong() + limits::kNameMailboxBytes * static_cast<size_t>(set->mailboxes_size());
+  if (sets_.size() >= limits::kNameSignatureSetsMax || bytes > bytes_max_ - bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("the published actors of a node have at most ",
                                                      limits::kNameSignatureSetsMax, " different sets of mailboxes, of ",
-                                                     limits::kNameSignatureBytesMax, " bytes together"));
+                                                     bytes_max_, " bytes together"));
   }
   bytes_ += bytes;
   const uint32_t number = set->number();

@@ -4,10 +4,11 @@
 //
 // A plain value without threads. One object keeps our own sets, another those
 // that a peer defined. Bounds: limits::kNameSignatureSetsMax sets of
-// limits::kNameSignatureBytesMax bytes together.
+// limits::kNameSignatureBytesMax bytes together, or fewer.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_NAME_SIGNATURES_H_
 #define UNDERSTUDY_TRANSPORT_NAMES_NAME_SIGNATURES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,12 +18,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 
 class NameSignatures {
  public:
+  explicit NameSignatures(size_t bytes_max = limits::kNameSignatureBytesMax) : bytes_max_(bytes_max) {}
+
   // ---- Our own ----
 
   // Returns the number of the set that equals `mailboxes`, and adds the set if it is
@@ -42,6 +46,7 @@ class NameSignatures {
  private:
   absl::Status Add(std::shared_ptr<const proto::SignatureSet> set);
 
+  size_t bytes_max_;
   std::map<uint32_t, std::shared_ptr<const proto::SignatureSet>> sets_;
   std::map<std::string, uint32_t> number_of_;  // by the serialized set; used only for our own sets
   size_t bytes_ = 0;

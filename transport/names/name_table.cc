@@ -118,6 +118,7 @@ void NameTable::RemoveOwn(OwnNames::iterator own) {
   const absl::optional<NameEntry> before = OwnEntry(name);
   own_.erase(own);
   contests_.erase(name);
+  tells_others_ = true;
   for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, before->number, /*is_owned=*/false);
   NoteShown(name, before);
 }
@@ -125,9 +126,10 @@ void NameTable::RemoveOwn(OwnNames::iterator own) {
 // ---- Peers ----
 
 void NameTable::OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now,
-                               Fingerprints fingerprints) {
+                               Fingerprints fingerprints, PeerProof proof) {
   OnSessionEnded(peer);
-  peers_.emplace(std::string(peer), Peer(peer_node, now, fingerprints));
+  const auto begun = peers_.emplace(std::string(peer), Peer(peer_node, now, fingerprints, proof)).first;
+  begun->second.budget = comparisons_.OnSessionBegun(proof == PeerProof::kProved ? peer : "", now);
 }
 
 absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view bytes) {
@@ -194,9 +196,8 @@ absl::Status NameTable::OnDefinitions(Peer& peer, const proto::NameChanges& chan
   for (const proto::SignatureSet& set : changes.definitions()) {
     if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
     if (peer.feed.fingerprints() == Fingerprints::kNotTold) continue;
-    if (const uint64_t differ = peer.protocols.OnDefined(set, types_); differ != 0) {
-      peer.feed.AskFor(set.number(), differ);
-    }
+    const uint64_t differ = peer.protocols.OnDefined(set, types_, comparisons_.StepsOf(peer.budget));
+    if (differ != 0) peer.feed.AskFor(set.number(), differ);
   }
   return absl::OkStatus();
 }
@@ -207,15 +208,16 @@ absl::Status NameTable::OnDescription(absl::string_view peer_name, Peer& peer, c
     return absl::InvalidArgumentError(
         absl::StrCat("a description of the set of mailboxes ", number, ", which was not asked for"));
   }
+  const std::shared_ptr<const proto::SignatureSet> set = peer.signatures.Find(number);
   const absl::StatusOr<std::set<std::string>> waited =
-      peer.protocols.OnDescribed(*peer.signatures.Find(number), description.protocol(), types_);
+      peer.protocols.OnDescribed(*set, description.protocol(), types_, comparisons_.StepsOf(peer.budget));
   if (!waited.ok()) return waited.status();
   for (const std::string& name : *waited) {
     const absl::optional<NameEntry> before = Find(name);
     for (NameEntry& entry : theirs_.find(name)->second) {
       if (entry.node != peer_name) continue;
       entry.is_compared = true;
-      entry.misread = peer.protocols.Misread(number);
+      entry.mailboxes = peer.protocols.MailboxesOf(*set);
     }
     NoteShown(name, before);
   }
@@ -224,8 +226,8 @@ absl::Status NameTable::OnDescription(absl::string_view peer_name, Peer& peer, c
 
 absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
   if (absl::Status checked = CheckClaim(claim); !checked.ok()) return checked;
-  std::shared_ptr<const proto::SignatureSet> mailboxes = peer.signatures.Find(claim.signatures());
-  if (claim.signatures() != 0 && mailboxes == nullptr) {
+  const std::shared_ptr<const proto::SignatureSet> set = peer.signatures.Find(claim.signatures());
+  if (claim.signatures() != 0 && set == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("a claim with the set of mailboxes ", claim.signatures(), ", which is not defined"));
   }
@@ -233,11 +235,7 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   const bool is_entered = peer.names.contains(name);
   if (!may_publish_(peer_name, name)) {
     if (is_entered) RemoveTheirs(peer_name, peer, name);
-    if (++peer.counters.claims_refused == 1) {
-      changes_.push_back({.kind = Change::Kind::kNotGranted, .name = name, .peer = std::string(peer_name)});
-    }
-    const auto own = FindOwn(name);
-    if (own != own_.end()) peer.feed.Refuse(name, own->second.number, claim.number());
+    RefuseClaim(peer_name, peer, claim, Change::Kind::kNotGranted, peer.not_granted_told);
     return absl::OkStatus();
   }
   if (is_entered) {
@@ -251,22 +249,44 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   if (peer.names.size() >= limits::kNamesPerNodeMax) {
     return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
   }
+  if (!HasRoom(peer, name)) {
+    RefuseClaim(peer_name, peer, claim, Change::Kind::kTooMany, peer.too_many_told);
+    return absl::OkStatus();
+  }
   const absl::optional<NameEntry> before = Find(name);
   // Computed in nanoseconds, because the sum of a MonotonicTime and a Duration is never before the clock's start, but
   // the peer's claim may be.
   const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
-  theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
-                                    .pid = Pid(peer.node, claim.cell(), claim.serial()),
-                                    .number = claim.number(),
-                                    .claimed = claimed,
-                                    .mailboxes = std::move(mailboxes),
-                                    .misread = peer.protocols.Misread(claim.signatures()),
-                                    .is_compared = !peer.protocols.IsAwaited(claim.signatures())});
-  if (peer.protocols.IsAwaited(claim.signatures())) peer.protocols.AddWaiting(claim.signatures(), name);
+  const bool is_compared = !peer.protocols.IsAwaited(claim.signatures());
+  theirs_[name].push_back(
+      NameEntry{.node = std::string(peer_name),
+                .pid = Pid(peer.node, claim.cell(), claim.serial()),
+                .number = claim.number(),
+                .claimed = claimed,
+                .mailboxes = set != nullptr && is_compared ? peer.protocols.MailboxesOf(*set) : nullptr,
+                .signatures = claim.signatures(),
+                .is_compared = is_compared});
+  if (!is_compared) peer.protocols.AddWaiting(claim.signatures(), name);
   peer.names.insert(name);
+  peer.name_bytes += limits::EnteredBytes(name.size());
   NoteShown(name, before);
   OnRival(name, peer_name);
   return absl::OkStatus();
+}
+
+bool NameTable::HasRoom(const Peer& peer, absl::string_view name) {
+  return peer.proof == PeerProof::kProved ||
+         peer.name_bytes + limits::EnteredBytes(name.size()) <= limits::kUnprovedNameBytesMax;
+}
+
+void NameTable::RefuseClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim, Change::Kind kind,
+                            bool& is_told) {
+  ++peer.counters.claims_refused;
+  if (!std::exchange(is_told, true)) {
+    changes_.push_back({.kind = kind, .name = claim.name(), .peer = std::string(peer_name)});
+  }
+  const auto own = FindOwn(claim.name());
+  if (own != own_.end()) peer.feed.Refuse(claim.name(), own->second.number, claim.number());
 }
 
 void NameTable::OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
@@ -292,11 +312,11 @@ void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std:
   const auto claims = theirs_.find(name);
   std::erase_if(claims->second, [&](const NameEntry& entry) {
     if (entry.node != peer_name) return false;
-    if (!entry.is_compared) peer.protocols.RemoveWaiting(entry.mailboxes->number(), name);
+    if (!entry.is_compared) peer.protocols.RemoveWaiting(entry.signatures, name);
     return true;
   });
   if (claims->second.empty()) theirs_.erase(claims);
-  peer.names.erase(name);
+  if (peer.names.erase(name) != 0) peer.name_bytes -= limits::EnteredBytes(name.size());
   NoteShown(name, before);
   ForgetRival(name, peer_name);
 }
@@ -306,23 +326,26 @@ absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const
   if (mark.number() == 0) return absl::InvalidArgumentError("a vacancy without a number");
   if (absl::Status checked = CheckName(mark.name()); !checked.ok()) return checked;
   const bool is_granted = may_publish_(peer_name, mark.name());
-  if (is_granted) {
+  const bool is_entered = is_granted && (peer.vacancies.contains(mark.name()) || HasRoom(peer, mark.name()));
+  if (is_entered) {
     if (peer.vacancies.size() >= limits::kNamesPerNodeMax && !peer.vacancies.contains(mark.name())) {
       return absl::InvalidArgumentError(
           absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " vacant names"));
     }
     const bool is_new = peer.vacancies.insert_or_assign(mark.name(), mark.number()).second;
+    if (is_new) peer.name_bytes += limits::EnteredBytes(mark.name().size());
     if (is_new && ++vacant_[mark.name()] == 1) {
       changes_.push_back({.kind = Change::Kind::kVacant, .name = mark.name()});
     }
   }
   if (peer.names.contains(mark.name())) RemoveTheirs(peer_name, peer, mark.name());
-  if (!is_granted) EndVacancy(peer, mark.name());
+  if (!is_entered) EndVacancy(peer, mark.name());
   return absl::OkStatus();
 }
 
 void NameTable::EndVacancy(Peer& peer, const std::string& name) {
   if (peer.vacancies.erase(name) == 0) return;
+  peer.name_bytes -= limits::EnteredBytes(name.size());
   const auto vacant = vacant_.find(name);
   if (--vacant->second > 0) return;
   vacant_.erase(vacant);
@@ -333,6 +356,7 @@ void NameTable::OnSessionEnded(absl::string_view peer_name) {
   const auto found = peers_.find(peer_name);
   if (found == peers_.end()) return;
   const auto peer = peers_.extract(found);  // first, so that the changes below are not told to this peer
+  comparisons_.OnSessionEnded(peer.mapped().budget);
   for (const std::string& name : std::exchange(peer.mapped().names, {})) {
     RemoveTheirs(peer.key(), peer.mapped(), name);
   }
@@ -380,11 +404,7 @@ size_t NameTable::HeldBytes(absl::string_view peer) const {
 absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {
   const auto own = own_.find(name);
   if (own == own_.end() || own->second.pid.is_null()) return absl::nullopt;
-  return NameEntry{.node = node_,
-                   .pid = own->second.pid,
-                   .number = own->second.number,
-                   .claimed = own->second.claimed,
-                   .mailboxes = own_signatures_.Find(own->second.signatures)};
+  return NameEntry{.node = node_, .pid = own->second.pid, .number = own->second.number, .claimed = own->second.claimed};
 }
 
 absl::optional<NameEntry> NameTable::Owner(absl::string_view name) const {

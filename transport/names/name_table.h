@@ -65,13 +65,19 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/names/comparison_budgets.h"
 #include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_signatures.h"
 #include "understudy/transport/names/peer_protocols.h"
 #include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
+
+// Whether the stream of a peer's session proved its identity (StreamIdentity::is_proved).
+enum class PeerProof : uint8_t { kProved, kUnproved };
 
 // A claim to a name.
 struct NameEntry {
@@ -80,10 +86,9 @@ struct NameEntry {
   uint64_t number = 0;  // identifies the claim among those of its node; never reused
   // By this node's clock; for a peer's claim, computed from the age that the peer told.
   MonotonicTime claimed;
-  // Null if they are not known.
-  std::shared_ptr<const proto::SignatureSet> mailboxes;
-  // What one of the two nodes would misread, mailbox by mailbox; null if nothing.
-  std::shared_ptr<const MisreadMailboxes> misread;
+  // Of a peer's claim; all claims of a session with one set of mailboxes share it. Null until they are compared.
+  SharedMailboxes mailboxes;
+  uint32_t signatures = 0;  // the number of the peer's set of mailboxes, or 0
   // False while a description of the mailboxes is awaited.
   bool is_compared = true;
 };
@@ -104,6 +109,7 @@ class NameTable {
       kForbidden,   // as kLost, but because `peer` does not grant us the name: exit with NotPermitted
       kRefused,     // `peer` refused us the name, but has no grant for it here, so we keep it; once a session
       kNotGranted,  // `peer` claimed the name without a grant, so the claim is not entered; once a session
+      kTooMany,     // the names of `peer` take as many bytes as they may, so its claim is not entered; once a session
     };
     Kind kind;
     std::string name;
@@ -112,7 +118,7 @@ class NameTable {
   };
 
   struct Counters {
-    int64_t claims_refused = 0;    // claims of the peer that were not entered, because it had no grant
+    int64_t claims_refused = 0;    // claims of the peer that were not entered: it had no grant, or too many names
     int64_t refusals_ignored = 0;  // refusals by the peer that were ignored, because it had no grant
     int64_t conflicts_lost = 0;    // own names given up to the peer
   };
@@ -139,7 +145,7 @@ class NameTable {
 
   // `peer_node` is the place of the peer's incarnation, for the pids of its actors.
   void OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now,
-                      Fingerprints fingerprints = Fingerprints::kNotTold);
+                      Fingerprints fingerprints = Fingerprints::kNotTold, PeerProof proof = PeerProof::kProved);
   // Enters a part of the peer's changes; `bytes` are a proto::NameChanges. Returns
   // InvalidArgument if the peer broke a rule, which makes the frame a bad one. Does
   // nothing without a session.
@@ -147,6 +153,8 @@ class NameTable {
   // Call when the changes that the last OnChanges led to have been carried out.
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
+  // Returns whether there is something to be told to another peer than the one that caused it, since the last call.
+  bool TakeTellsOthers() { return std::exchange(tells_others_, false); }
   // Call when the result of MayPublish has changed for names of the peer. Removes names
   // that it may not own any more, and asks it to tell all its names again.
   void OnGrantsChanged(absl::string_view peer);
@@ -181,19 +189,30 @@ class NameTable {
 
  private:
   struct Peer {
-    Peer(NodePlace its_node, MonotonicTime begun, Fingerprints fingerprints)
-        : node(its_node), feed(begun, fingerprints) {}
+    Peer(NodePlace its_node, MonotonicTime begun, Fingerprints fingerprints, PeerProof its_proof)
+        : node(its_node), proof(its_proof), feed(begun, fingerprints), signatures(SignatureBytesMax(its_proof)) {}
 
     NodePlace node;
+    PeerProof proof;
     NameFeed feed;
     NameSignatures signatures;
     PeerProtocols protocols;
     std::set<std::string, std::less<>> names;                // names of its claims that are entered
     std::map<std::string, uint64_t, std::less<>> vacancies;  // name to the number of its vacancy
+    size_t name_bytes = 0;                                   // EnteredBytes of `names` and of `vacancies`
     uint32_t parts_not_entered = 0;
+    std::string budget;  // the name of its budget in comparisons_
     bool refusal_told = false;
+    bool not_granted_told = false;
+    bool too_many_told = false;
     Counters counters;
   };
+  // The bytes of the sets of mailboxes that the peer may define.
+  static size_t SignatureBytesMax(PeerProof proof) {
+    return proof == PeerProof::kProved ? limits::kNameSignatureBytesMax : limits::kUnprovedNameSignatureBytesMax;
+  }
+  // Whether one more name of that length may be entered for the peer.
+  static bool HasRoom(const Peer& peer, absl::string_view name);
   using Peers = std::map<std::string, Peer, std::less<>>;
   // The conflict about an own name that another node claims too, or refuses.
   struct Contest {
@@ -215,6 +234,9 @@ class NameTable {
   absl::Status OnDescription(absl::string_view peer_name, Peer& peer, const proto::Description& description);
   absl::Status OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim);
   void OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
+  // Refuses a claim that is not entered. `kind` is the reason; `is_told` is whether it was told in this session.
+  void RefuseClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim, Change::Kind kind,
+                   bool& is_told);
   void RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name);
   absl::Status OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
   void EndVacancy(Peer& peer, const std::string& name);
@@ -249,8 +271,10 @@ class NameTable {
   // How many peers keep a name vacant.
   std::map<std::string, int, std::less<>> vacant_;
   Peers peers_;
+  ComparisonBudgets comparisons_;
   std::map<std::string, Contest, std::less<>> contests_;
   std::vector<Change> changes_;
+  bool tells_others_ = false;
 };
 
 }  // namespace understudy

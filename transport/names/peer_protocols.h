@@ -2,11 +2,12 @@
 // the peer's .proto files differ from this node's. One object for each session.
 //
 // When the peer defines a set of mailboxes with a fingerprint that is another one here, it is asked for a description,
-// once for each set. Claims with such a set wait until the description has come and was compared.
+// once for each set, as long as `steps_left`, which the comparison uses up, is not negative. Claims with such a set
+// wait until the description has come and was compared.
 //
 // Three kinds of mailboxes are not compared, and count as not misread: those with messages that this program does not
 // have, because no ref here can use them; those whose description would be too large; and all others of a peer whose
-// descriptions have already cost limits::kComparisonStepsMax.
+// descriptions have already cost as much as they may (comparison_budgets.h).
 //
 // A plain value without threads, clock or socket.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_PEER_PROTOCOLS_H_
@@ -14,28 +15,22 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/registry.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
-
-// For each mailbox of a set, a text that says what one of the two nodes would misread in its messages; an empty text if
-// nothing.
-using MisreadMailboxes = std::vector<std::string>;
 
 class PeerProtocols {
  public:
   // Call when the peer has defined the set. Returns the mailboxes (bit i is the mailbox i) that it must be asked to
   // describe; 0 if none.
-  uint64_t OnDefined(const proto::SignatureSet& set, LocalTypes& types);
+  uint64_t OnDefined(const proto::SignatureSet& set, LocalTypes& types, int64_t steps_left);
 
   // Whether a description of the set is awaited.
   bool IsAwaited(uint32_t set) const { return awaited_.contains(set); }
@@ -46,9 +41,10 @@ class PeerProtocols {
   // Call when the peer has described `set`. Returns the names of the claims that waited for that. Returns
   // InvalidArgument if the description is malformed or too large; then the session must be ended. Requires IsAwaited.
   absl::StatusOr<std::set<std::string>> OnDescribed(const proto::SignatureSet& set, absl::string_view description,
-                                                    const LocalTypes& types);
-  // Returns what one of the two nodes would misread, mailbox by mailbox of the set; null if nothing.
-  std::shared_ptr<const MisreadMailboxes> Misread(uint32_t set) const;
+                                                    LocalTypes& types, int64_t& steps_left);
+  // Returns the mailboxes of the set, with what one of the two nodes would misread. It is always the same object, so
+  // that any number of names costs one. Requires !IsAwaited.
+  SharedMailboxes MailboxesOf(const proto::SignatureSet& set);
 
  private:
   struct Awaited {
@@ -57,8 +53,7 @@ class PeerProtocols {
   };
 
   std::map<uint32_t, Awaited> awaited_;
-  std::map<uint32_t, std::shared_ptr<const MisreadMailboxes>> misread_;
-  int64_t steps_left_ = limits::kComparisonStepsMax;
+  std::map<uint32_t, SharedMailboxes> mailboxes_;  // of sets that claims have, or with something that is misread
 };
 
 }  // namespace understudy

@@ -45,11 +45,11 @@ class ProtocolComparison {
       : c_(before, after, names) {}
 
   Findings Run() {
+    int64_t steps = std::numeric_limits<int64_t>::max();
     for (const Service& service : c_.before.protocol.service()) {
-      for (const Rpc& rpc : service.rpc()) FindRoles(rpc);
+      for (const Rpc& rpc : service.rpc()) FindRoles(rpc, steps);
     }
     CompareServices();
-    int64_t steps = std::numeric_limits<int64_t>::max();
     CompareReached(steps);
     ReportRenamedPackages();
     ReportRenamedMessages();
@@ -59,7 +59,7 @@ class ProtocolComparison {
 
   // Compares the messages of one rpc.
   Findings Run(const Rpc& rpc, int64_t& steps_left) {
-    FindRoles(rpc);
+    FindRoles(rpc, steps_left);
     c_.Reach(rpc.request(), rpc.request());
     if (!rpc.cast()) c_.Reach(rpc.reply(), rpc.reply());
     CompareReached(steps_left);
@@ -69,21 +69,23 @@ class ProtocolComparison {
  private:
   // ---- What the old services send ----
 
-  void FindRoles(const Rpc& rpc) {
-    FindRolesFrom(rpc.request(), &Role::in_requests);
+  void FindRoles(const Rpc& rpc, int64_t& steps_left) {
+    FindRolesFrom(rpc.request(), &Role::in_requests, steps_left);
     named_by_rpcs_.insert(rpc.request());
     if (rpc.cast()) return;
-    FindRolesFrom(rpc.reply(), &Role::in_replies);
+    FindRolesFrom(rpc.reply(), &Role::in_replies, steps_left);
     named_by_rpcs_.insert(rpc.reply());
   }
-  void FindRolesFrom(const std::string& name, bool Role::* where) {
+  void FindRolesFrom(const std::string& name, bool Role::* where, int64_t& steps_left) {
     std::vector<std::string> waiting = {name};
-    while (!waiting.empty()) {
+    while (!waiting.empty() && steps_left >= 0) {
+      steps_left -= kStepsOfPart;
       const std::string next = std::move(waiting.back());
       waiting.pop_back();
       bool& is_known = c_.roles[next].*where;
       const MessageType* const message = c_.before.FindMessage(next);
       if (!std::exchange(is_known, true) && message != nullptr) {
+        steps_left -= kStepsOfPart * message->field_size();
         for (const Field& field : message->field()) {
           if (ValueType type = ParseValueType(field.type()); !type.name.empty())
             waiting.push_back(std::move(type.name));
@@ -103,7 +105,7 @@ class ProtocolComparison {
       const MessageType* const new_message = c_.after.FindMessage(new_name);
       const EnumType* const old_enum = c_.before.FindEnum(old_name);
       const EnumType* const new_enum = c_.after.FindEnum(new_name);
-      steps_left -= Parts(c_.before.protocol) + Parts(c_.after.protocol);
+      steps_left -= kStepsOfPart;
       if (old_message != nullptr && new_message != nullptr) {
         steps_left -= Steps(old_message->field_size(), new_message->field_size());
         if (steps_left >= 0) CompareMessages(*old_message, *new_message, c_);
@@ -114,11 +116,10 @@ class ProtocolComparison {
       }
     }
   }
+  static constexpr int64_t kStepsOfPart = 16;
   static int64_t Steps(int64_t old_parts, int64_t new_parts) {
-    constexpr int64_t kStepsOfPart = 16;
     return old_parts * new_parts + kStepsOfPart * (old_parts + new_parts);
   }
-  static int64_t Parts(const Protocol& protocol) { return int64_t{protocol.message_size()} + protocol.enum__size(); }
 
   // ---- Services ----
 

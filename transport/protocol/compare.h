@@ -19,8 +19,9 @@ Findings Compare(const PlacedProtocol& before, const PlacedProtocol& after);
 // difference that makes one of the two misread now what the other writes, such as "field auction.Offer.cents, number 3,
 // was int64 and is string": "was" tells of the client's message and "is" of the server's. The names of messages and
 // enums do not count, and a difference that can only do harm later, such as a number that is not reserved, is not
-// returned. The cost is subtracted from `steps_left`. When that becomes negative, the comparison was given up, and the
-// result is incomplete.
+// returned. The cost is subtracted from `steps_left`: a step for each pair of fields or values that is compared, and 16
+// for each message, field and value that is looked at. When that becomes negative, the comparison was given up, and the
+// result is incomplete. Requires PlacedProtocol::IndexTypes of both.
 std::vector<std::string> MisreadPlaces(const PlacedProtocol& client, const PlacedProtocol& server, const Rpc& rpc,
                                        int64_t& steps_left);
 

@@ -28,6 +28,9 @@ using google::protobuf::DescriptorPool;
 // The most that an error says of one mailbox, so that the error of an actor with many mailboxes can still be read.
 constexpr size_t kMisreadTextBytesMax = 512;
 
+// What entering a described message or enum into an index costs, in steps of Compare.
+constexpr int64_t kStepsOfIndexedType = 16;
+
 // Reserved numbers and numbers for extensions are in no bytes.
 void ClearRanges(actor_protocol::Protocol& protocol) {
   for (actor_protocol::MessageType& message : *protocol.mutable_message()) {
@@ -91,25 +94,46 @@ std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailbo
   return protocol.SerializeAsString();
 }
 
+void LocalTypes::DescribeOwn(const std::string& message, int64_t& steps_left) {
+  if (ours_.FindMessage(message) != nullptr) return;
+  const Descriptor* const descriptor = Find(message);
+  if (descriptor == nullptr) return;
+  actor_protocol::TypeReader reader;
+  reader.Add(*descriptor);
+  actor_protocol::Protocol reached;
+  reader.WriteTo(reached);
+  ClearRanges(reached);
+  steps_left -= static_cast<int64_t>(reached.ByteSizeLong());
+  for (actor_protocol::MessageType& type : *reached.mutable_message()) {
+    if (ours_.FindMessage(type.name()) == nullptr) ours_.protocol.add_message()->Swap(&type);
+  }
+  for (actor_protocol::EnumType& type : *reached.mutable_enum_()) {
+    if (ours_.FindEnum(type.name()) == nullptr) ours_.protocol.add_enum_()->Swap(&type);
+  }
+  ours_.IndexTypes();
+}
+
 absl::StatusOr<std::vector<std::string>> LocalTypes::Compare(const proto::SignatureSet& set, uint64_t mailboxes,
-                                                             absl::string_view description, int64_t& steps_left) const {
+                                                             absl::string_view description, int64_t& steps_left) {
   actor_protocol::PlacedProtocol theirs;
   steps_left -= static_cast<int64_t>(description.size());
   if (!theirs.protocol.ParseFromArray(description.data(), static_cast<int>(description.size()))) {
     return absl::InvalidArgumentError("a description of message types that cannot be parsed");
   }
   ClearRanges(theirs.protocol);
-  actor_protocol::PlacedProtocol ours;
-  (void)ours.protocol.ParseFromString(Describe(set, mailboxes));
+  theirs.IndexTypes();
+  steps_left -= kStepsOfIndexedType * (int64_t{theirs.protocol.message_size()} + theirs.protocol.enum__size());
   std::vector<std::string> misread(set.mailboxes_size());
-  for (int i = 0; i < set.mailboxes_size(); ++i) {
+  for (int i = 0; i < set.mailboxes_size() && steps_left >= 0; ++i) {
     if (!Has(mailboxes, i)) continue;
     const proto::MailboxSignature& mailbox = set.mailboxes(i);
     actor_protocol::Rpc rpc;
     rpc.set_request(RequestOf(mailbox));
     rpc.set_reply(ReplyOf(mailbox));
     rpc.set_cast(!mailbox.is_call());
-    const std::vector<std::string> places = actor_protocol::MisreadPlaces(ours, theirs, rpc, steps_left);
+    DescribeOwn(rpc.request(), steps_left);
+    if (mailbox.is_call()) DescribeOwn(rpc.reply(), steps_left);
+    const std::vector<std::string> places = actor_protocol::MisreadPlaces(ours_, theirs, rpc, steps_left);
     if (steps_left < 0) break;
     misread[i] = CutText(absl::StrJoin(places, "; "), kMisreadTextBytesMax);
   }

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/protocol/placed_protocol.h"
 
 namespace google::protobuf {
 class Descriptor;
@@ -39,17 +40,22 @@ class LocalTypes {
 
   // Compares the same mailboxes with the description that another node's Describe returned. Returns a text for each
   // mailbox of `set`: what this node, as the client, or the other node would misread, or an empty text if nothing.
-  // Returns InvalidArgument if the description is malformed. The cost is subtracted from `steps_left`. When that
-  // becomes negative, the remaining mailboxes are not compared and have empty texts.
+  // Returns InvalidArgument if the description is malformed. The cost is subtracted from `steps_left`: the bytes of the
+  // description, MisreadPlaces for each mailbox, and the bytes of this program's messages that were not compared
+  // before. When that becomes negative, the remaining mailboxes are not compared and have empty texts.
   absl::StatusOr<std::vector<std::string>> Compare(const proto::SignatureSet& set, uint64_t mailboxes,
-                                                   absl::string_view description, int64_t& steps_left) const;
+                                                   absl::string_view description, int64_t& steps_left);
 
  private:
   const google::protobuf::Descriptor* Find(const std::string& message) const;
   uint64_t FingerprintOfMessage(const std::string& message);
+  // Adds the message, and all that its fields reach, to ours_, unless they are there.
+  void DescribeOwn(const std::string& message, int64_t& steps_left);
 
   const google::protobuf::DescriptorPool* pool_;
   std::map<std::string, uint64_t> fingerprints_;  // of messages that are known here
+  // The messages of this program that were compared, each once; with each message it has all that its fields reach.
+  actor_protocol::PlacedProtocol ours_;
 };
 
 }  // namespace understudy

@@ -36,7 +36,7 @@ NameRecord RecordOf(ActorCore& core, absl::string_view name, NameScope scope, Pi
           .pid = core.self(),
           .scope = scope,
           .claimed = core.system().clock().WallNow(),
-          .mailboxes = Signatures(core),
+          .mailboxes = std::make_shared<const std::vector<MailboxSignature>>(Signatures(core)),
           .kept_by = kept_by};
 }
 

@@ -171,6 +171,8 @@ class NameNet {
         return absl::StrCat("refused ", change.name, " by ", change.peer);
       case NameTable::Change::Kind::kNotGranted:
         return absl::StrCat("not granted ", change.name, " to ", change.peer);
+      case NameTable::Change::Kind::kTooMany:
+        return absl::StrCat("too many ", change.name, " of ", change.peer);
     }
     return "?";
   }

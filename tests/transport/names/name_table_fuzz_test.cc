@@ -230,6 +230,7 @@ class Fuzzed {
           break;
         case NameTable::Change::Kind::kRefused:
         case NameTable::Change::Kind::kNotGranted:
+        case NameTable::Change::Kind::kTooMany:
           break;
       }
     }

@@ -210,7 +210,7 @@ TEST(LocalTypesTest, ATextSaysWhatIsMisreadInBoundedLength) {
 
 TEST(LocalTypesTest, AnUnreadableDescriptionIsAnErrorAndOneWithoutTheMessagesMisreadsNothing) {
   const ProtoPool pool(kOffer);
-  const LocalTypes types(pool.get());
+  LocalTypes types(pool.get());
   int64_t steps = 100'000;
   EXPECT_EQ(types.Compare(SetOf(MakeOffer()), 1, "\xff", steps).status(),
             absl::InvalidArgumentError("a description of message types that cannot be parsed"));
@@ -237,6 +237,26 @@ TEST(LocalTypesTest, AComparisonThatCostsMoreThanItMayIsGivenUp) {
   int64_t steps = 10;
   EXPECT_THAT(*LocalTypes(ours.get()).Compare(set, 1, description, steps), ElementsAre(""));
   EXPECT_LT(steps, 0);
+}
+
+// Our own messages are read from their descriptors at the first comparison only.
+TEST(LocalTypesTest, OurMessagesCostStepsHoweverShortThePeersDescriptionIsAndMoreAtTheFirstComparison) {
+  std::string many = "syntax = 'proto3'; package auction; message Result {} message Offer { ";
+  for (int i = 1; i <= 100; ++i) absl::StrAppend(&many, "Lot", i, " lot", i, " = ", i, "; ");
+  many += "}";
+  for (int i = 1; i <= 100; ++i) absl::StrAppend(&many, " message Lot", i, " { int64 cents = 1; string who = 2; }");
+  const ProtoPool pool(many);
+  LocalTypes types(pool.get());
+  const auto cost = [&] {
+    int64_t steps = 1'000'000;
+    EXPECT_THAT(*types.Compare(SetOf(MakeOffer()), 1, "", steps), ElementsAre(""));
+    return 1'000'000 - steps;
+  };
+  const int64_t first = cost();
+  const int64_t second = cost();
+  EXPECT_GE(second, 300) << "the fields of 101 messages are looked at";
+  EXPECT_GE(first, second + 300) << "and were read before";
+  EXPECT_EQ(cost(), second);
 }
 
 }  // namespace

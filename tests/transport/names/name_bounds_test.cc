@@ -1,0 +1,223 @@
+// What the names of one peer may cost.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/tests/transport/names/name_net.h"
+#include "understudy/transport/names/comparison_budgets.h"
+#include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/names/name_table.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Node a, whose peer b says what the test writes.
+class NameBoundsTest : public ::testing::Test {
+ protected:
+  void Meet(PeerProof proof) { table_.OnSessionBegun("b", 2, NameNet::At(200), Fingerprints::kNotTold, proof); }
+  absl::Status Tell(const proto::NameChanges& changes) {
+    const absl::Status status = table_.OnChanges("b", changes.SerializeAsString());
+    table_.OnChangesEntered("b");
+    return status;
+  }
+  absl::Status Claim(absl::string_view name, uint32_t signatures = 0) {
+    proto::NameChanges changes;
+    proto::NameClaim& claim = *changes.add_changes()->mutable_claim();
+    claim.set_name(std::string(name));
+    claim.set_serial(1);
+    claim.set_number(++last_);
+    claim.set_signatures(signatures);
+    return Tell(changes);
+  }
+  absl::Status Release(absl::string_view name, uint64_t number) {
+    proto::NameChanges changes;
+    changes.add_changes()->mutable_release()->set_name(std::string(name));
+    changes.mutable_changes(0)->mutable_release()->set_number(number);
+    return Tell(changes);
+  }
+  absl::Status Vacate(absl::string_view name) {
+    proto::NameChanges changes;
+    changes.add_changes()->mutable_vacancy()->set_name(std::string(name));
+    changes.mutable_changes(0)->mutable_vacancy()->set_number(++last_);
+    return Tell(changes);
+  }
+  absl::Status Define(uint32_t number, int mailboxes, size_t name_bytes) {
+    proto::NameChanges changes;
+    proto::SignatureSet& set = *changes.add_definitions();
+    set.set_number(number);
+    for (int i = 0; i < mailboxes; ++i) set.add_mailboxes()->set_name(std::string(name_bytes, 'm'));
+    return Tell(changes);
+  }
+  // The number of sets of 64 mailboxes that the peer may define.
+  uint32_t Defined(size_t name_bytes) {
+    uint32_t sets = 0;
+    while (sets < 2000 && Define(sets + 1, 64, name_bytes).ok()) ++sets;
+    return sets;
+  }
+  std::vector<std::string> Changes() {
+    std::vector<std::string> changes;
+    for (const NameTable::Change& change : table_.TakeChanges()) changes.push_back(NameNet::TextOf(change));
+    return changes;
+  }
+
+  NameTable table_{"a", [](absl::string_view, absl::string_view) { return true; }};
+  uint64_t last_ = 0;
+};
+
+TEST_F(NameBoundsTest, TheNamesOfOneSetOfMailboxesShareThem) {
+  Meet(PeerProof::kProved);
+  ASSERT_TRUE(Define(1, 64, 1000).ok());
+  ASSERT_TRUE(Claim("b/1", 1).ok());
+  ASSERT_TRUE(Claim("b/2", 1).ok());
+  const std::vector<NameTable::Change> changes = table_.TakeChanges();
+  ASSERT_THAT(changes, SizeIs(2));
+  ASSERT_THAT(*changes[0].entry.mailboxes, SizeIs(64));
+  EXPECT_EQ(changes[0].entry.mailboxes, changes[1].entry.mailboxes);
+  EXPECT_EQ(table_.Find("b/2")->mailboxes, changes[0].entry.mailboxes);
+}
+
+TEST_F(NameBoundsTest, APeerWhoseIdentityIsNotProvedHasFewNamesAndFurtherClaimsAreRefused) {
+  constexpr size_t kNames = limits::kUnprovedNameBytesMax / limits::EnteredBytes(8);
+  Meet(PeerProof::kUnproved);
+  for (size_t i = 0; i < kNames; ++i) ASSERT_TRUE(Claim(absl::StrCat("b/", 100000 + i)).ok());
+  EXPECT_THAT(Changes(), SizeIs(kNames));
+  EXPECT_EQ(table_.names_of("b"), kNames);
+  EXPECT_TRUE(Claim("b/200000").ok());
+  EXPECT_TRUE(Claim("b/200001").ok());
+  EXPECT_TRUE(Vacate("b/200002").ok());
+  EXPECT_THAT(Changes(), ElementsAre("too many b/200000 of b")) << "it is told once in a session";
+  EXPECT_EQ(table_.counters("b").claims_refused, 2);
+  EXPECT_EQ(table_.names_of("b"), kNames);
+  ASSERT_TRUE(Claim("b/100000").ok());
+  EXPECT_THAT(Changes(), ElementsAre("hide b/100000", "show b/100000 b")) << "a later claim to the same name";
+  ASSERT_TRUE(Release("b/100001", 2).ok());
+  ASSERT_TRUE(Claim("b/200000").ok());
+  EXPECT_THAT(Changes(), ElementsAre("hide b/100001", "show b/200000 b"));
+}
+
+TEST_F(NameBoundsTest, AnOwnerHereIsNotDisturbedByAClaimBeyondTheBound) {
+  Meet(PeerProof::kUnproved);
+  const std::string lot(255, 'l');
+  ASSERT_TRUE(table_.Claim(lot, Pid(1, 1, 1), NameNet::At(300), {}).ok());
+  for (size_t i = 0; i < limits::kUnprovedNameBytesMax / limits::EnteredBytes(255); ++i) {
+    ASSERT_TRUE(Claim(absl::StrCat(std::string(249, 'b'), 100000 + i)).ok());
+  }
+  while (const auto part = table_.TakePart("b")) ASSERT_EQ(part->held, nullptr);
+  ASSERT_TRUE(Claim(lot).ok());
+  const auto part = table_.TakePart("b");
+  ASSERT_TRUE(part.has_value());
+  ASSERT_EQ(part->changes.changes_size(), 1);
+  EXPECT_TRUE(part->changes.changes(0).has_refusal());
+  EXPECT_EQ(table_.Find(lot)->node, "a");
+}
+
+TEST_F(NameBoundsTest, APeerWhoseIdentityIsProvedMayHaveMoreNames) {
+  constexpr size_t kNames = limits::kUnprovedNameBytesMax / limits::EnteredBytes(8) + 10;
+  Meet(PeerProof::kProved);
+  for (size_t i = 0; i < kNames; ++i) ASSERT_TRUE(Claim(absl::StrCat("b/", 100000 + i)).ok());
+  EXPECT_EQ(table_.names_of("b"), kNames);
+  EXPECT_EQ(table_.counters("b").claims_refused, 0);
+}
+
+TEST_F(NameBoundsTest, VacanciesAreNamesAndOnesThatEndMakeRoom) {
+  constexpr size_t kNames = limits::kUnprovedNameBytesMax / limits::EnteredBytes(8);
+  Meet(PeerProof::kUnproved);
+  for (size_t i = 0; i < kNames; ++i) ASSERT_TRUE(Vacate(absl::StrCat("b/", 100000 + i)).ok());
+  Changes();
+  EXPECT_TRUE(Vacate("b/200000").ok());
+  EXPECT_THAT(Changes(), IsEmpty());
+  ASSERT_TRUE(Release("b/100000", 1).ok());
+  ASSERT_TRUE(Claim("b/200000").ok());
+  EXPECT_THAT(Changes(), ElementsAre("not vacant b/100000", "show b/200000 b"));
+}
+
+TEST_F(NameBoundsTest, SetsOfMailboxesCountByTheMemoryThatTheyTakeAndLessIsFreeWithoutProof) {
+  Meet(PeerProof::kProved);
+  EXPECT_LE(Defined(0), limits::kNameSignatureBytesMax / (64 * limits::kNameMailboxBytes));
+  Meet(PeerProof::kUnproved);
+  const uint32_t sets = Defined(1000);
+  EXPECT_GT(sets, 0U);
+  EXPECT_LE(sets, limits::kUnprovedNameSignatureBytesMax / (64 * 1000));
+}
+
+// ---- What other peers must be told ----
+
+TEST_F(NameBoundsTest, APartThatChangesNoOwnNameIsNothingToOtherPeers) {
+  Meet(PeerProof::kProved);
+  EXPECT_TRUE(Tell({}).ok());
+  EXPECT_TRUE(Claim("lot").ok());
+  EXPECT_TRUE(Release("lot", 1).ok());
+  EXPECT_TRUE(Release("other", 7).ok());
+  EXPECT_FALSE(table_.TakeTellsOthers());
+}
+
+TEST_F(NameBoundsTest, AnOwnNameThatIsLostIsToldToOtherPeers) {
+  Meet(PeerProof::kProved);
+  ASSERT_TRUE(table_.Claim("lot", Pid(1, 1, 1), NameNet::At(300), {}).ok());
+  ASSERT_TRUE(Claim("lot").ok());
+  EXPECT_TRUE(table_.TakeTellsOthers()) << "the older claim is offered ours";
+  proto::NameChanges changes;
+  changes.add_changes()->mutable_confirm()->set_name("lot");
+  changes.mutable_changes(0)->mutable_confirm()->set_number(1);
+  ASSERT_TRUE(Tell(changes).ok());
+  EXPECT_TRUE(table_.TakeTellsOthers());
+  EXPECT_FALSE(table_.TakeTellsOthers());
+}
+
+// ---- Budgets of comparisons ----
+
+constexpr int64_t kAll = limits::kComparisonStepsMax;
+const int64_t kHalf = absl::ToInt64Nanoseconds(limits::kComparisonStepsWithin) / 2;
+
+TEST(ComparisonBudgetsTest, WhatAPeerUsedComesBackWithTimeAndNotWithASession) {
+  ComparisonBudgets budgets;
+  EXPECT_EQ(budgets.OnSessionBegun("b", NameNet::At(1000)), "b");
+  EXPECT_EQ(budgets.StepsOf("b"), kAll);
+  budgets.StepsOf("b") = -5 * kAll;
+  budgets.OnSessionEnded("b");
+  budgets.OnSessionBegun("b", NameNet::At(1000));
+  EXPECT_LT(budgets.StepsOf("b"), 0);
+  budgets.OnSessionBegun("b", NameNet::At(1000 + kHalf));
+  EXPECT_EQ(budgets.StepsOf("b"), kAll / 2);
+  budgets.OnSessionBegun("b", NameNet::At(1000 + 9 * kHalf));
+  EXPECT_EQ(budgets.StepsOf("b"), kAll);
+}
+
+TEST(ComparisonBudgetsTest, FullBudgetsOfPeersWithoutASessionAreForgotten) {
+  ComparisonBudgets budgets;
+  budgets.OnSessionBegun("b", NameNet::At(1000));
+  budgets.OnSessionBegun("c", NameNet::At(1000));
+  budgets.StepsOf("c") = 0;
+  budgets.OnSessionEnded("b");
+  budgets.OnSessionEnded("c");
+  EXPECT_EQ(budgets.size(), 1U);
+  budgets.OnSessionBegun("d", NameNet::At(1000 + 3 * kHalf));
+  EXPECT_EQ(budgets.size(), 1U) << "only d's";
+}
+
+TEST(ComparisonBudgetsTest, PeersBeyondTheBoundShareOneBudget) {
+  ComparisonBudgets budgets;
+  for (size_t i = 0; i < limits::kComparisonBudgetsMax; ++i) budgets.OnSessionBegun(absl::StrCat(i), NameNet::At(1000));
+  EXPECT_EQ(budgets.OnSessionBegun("another", NameNet::At(1000)), "");
+  EXPECT_EQ(budgets.OnSessionBegun("7", NameNet::At(1000)), "7");
+  EXPECT_EQ(budgets.OnSessionBegun("", NameNet::At(1000)), "");
+  EXPECT_EQ(budgets.size(), limits::kComparisonBudgetsMax + 1);
+}
+
+}  // namespace
+}  // namespace understudy
