@@ -1,5 +1,5 @@
-// BiasedLock (actors/internal/memory/biased_lock.h): the owner's kernel code and a seizure exclude each other, and each
-// sees what the other did before.
+// Explores BiasedLock (actors/internal/memory/biased_lock.h). The owner's kernel code and a seizure never overlap, and
+// each of the two sees every write that the other made before.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ struct WithoutWaking : ModelAtomics {
   static void WakeAll(ModelAtomic<T>&) {}
 };
 
-// The bug: a seizer looks for the owner once, before it takes the lock.
+// The bug: TrySeize loads `owner` only once, before it takes the lock, and not again after the heavy barrier.
 struct WithoutSecondLook {
   using Policy = ModelAtomics;
   void Release() { owner.store(0, std::memory_order_release); }
@@ -57,12 +57,13 @@ struct WithoutSecondLook {
 template <class Lock>
 struct Guarded {
   Lock lock;
-  ModelPlain<int> state{0};  // whoever holds the lock changes it: two at a time are a race
+  ModelPlain<int> state{0};  // changed only with the lock held, so two holders at a time are a race
   int owner_changes = 0;
   int seizures = 0;
 };
 
-// The owner leaves and enters the kernel; two others seize when they can.
+// The owner leaves and enters the kernel `rounds` times; each of `seizers` threads tries to seize the lock `tries`
+// times.
 template <class Lock>
 Outcome ExploreLock(const Bounds& bounds, int rounds, int tries, int seizers = 2) {
   return Explore(bounds, [=](Program& program) {
@@ -114,7 +115,7 @@ TEST(BiasedLockModelTest, AlsoWithMoreRoundsAndAtMostThreePreemptions) {
 }
 
 TEST(BiasedLockModelTest, ASeizureHappensInSomeSchedules) {
-  // The model would hold too if nobody ever got in.
+  // The other tests would pass too if no TrySeize ever succeeded.
   bool was_seized = false;
   (void)Explore({}, [&](Program& program) {
     auto lock = std::make_shared<BiasedLock<ModelAtomics>>();

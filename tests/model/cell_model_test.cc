@@ -1,9 +1,9 @@
-// The next life of a cell (actors/internal/send/actor_cell.h): a sender that has found the actor alive may push after
-// the actor has died and the cell has a new actor. The new actor does not get that message, and the counts that bound a
-// mailbox come out right.
+// Explores a cell that gets its next life (actors/internal/send/actor_cell.h). A sender that found the actor alive may
+// push after the actor has died and the cell has a new actor. The new actor must not get that message, and the counts
+// that bound a mailbox must be right in the end.
 //
-// The steps are those of actor_cell.cc (Accept, Close, ResetCounts, Open, SetLayout, ForgetStale), over the real
-// Inbound.
+// The model repeats the steps of Accept, Close, ResetCounts, Open, SetLayout and ForgetStale in actor_cell.cc, over the
+// real Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -28,21 +28,21 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr int kRoom = 2;  // of the mailbox
+constexpr int kRoom = 2;  // the capacity of the mailbox, in messages
 
 enum class Disposition { kNone, kRefused, kHandled, kDeadLetter };
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
   ModelPlain<int> life{0};
-  Disposition disposition = Disposition::kNone;  // its sender's, and once it is pushed the owner's
+  Disposition disposition = Disposition::kNone;  // written by the sender, and after the push by the owner
 };
 
 enum class Bug {
   kNone,
-  kDrainDoesNotLook,   // whose message it is
-  kStaleStaysCounted,  // in the gate
-  kResetForgets,       // senders that have counted themselves in, and did not push yet
+  kDrainDoesNotLook,   // the owner does not check for which life a message was sent
+  kStaleStaysCounted,  // a message for an earlier life stays counted in the gate
+  kResetForgets,       // the count drops senders that have counted a message and not yet pushed it
 };
 
 template <Bug kBug, class Atomics>
@@ -70,7 +70,7 @@ struct Cell {
     accepted.fetch_sub(1, kRelaxed);
   }
 
-  // The owner: the first life ends, and the cell is used again.
+  // The owner's thread ends the first life, opens the cell for the second life, and takes what has arrived.
   void Work() {
     Drain(1);
     for (Node* node = inbound.Close(); node != nullptr; node = node->next) {
@@ -122,7 +122,7 @@ struct Cell {
   Atomic<int> life{0};
   Atomic<int> layout{0};
   Atomic<int> accepted{0}, limit{0};
-  int left = 0;  // the owner's
+  int left = 0;  // written by the owner: how many accepted messages have left the mailbox
   struct Sent : Node {
     bool is_sent = false;
   };

@@ -1,9 +1,9 @@
-// NodeCore evicts a peer of which nothing is proved, to make room for a new peer (transport/core/node_core_accept.cc),
-// while the handshake of the first may just complete. Either its session begins and keeps its stream, or nothing of it
-// is left.
+// Explores the eviction of a peer that has proved nothing, by which NodeCore makes room for a new peer
+// (transport/core/node_core_accept.cc), while the handshake of the first peer may be about to complete. Either the
+// first peer's session begins and keeps its stream, or the eviction leaves nothing of that peer.
 //
-// The steps are those of NodeCore::EndOldestHandshake and OnIdle, and of PeerCore::Evict, Vacate, Occupy, Bind, OnFrame
-// and Do, for one place and its PeerCore. Then the peer comes again, and gets another PeerCore.
+// The model repeats the steps of NodeCore::EndOldestHandshake and OnIdle, and of PeerCore::Evict, Vacate, Occupy, Bind,
+// OnFrame and Do, for one place and its PeerCore. An evicted peer that connects again gets another PeerCore.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 
 enum class Bug {
   kNone,
-  kDoesNotLookAgain,        // with the core locked, whether the peer may be evicted
-  kForgetsTheStream,        // which then goes on speaking to the core
-  kEvictsWhileItDelivers,   // so that what the peer left comes after it has come again
-  kVacatesWithoutTheTable,  // so that a newcomer who has no stream yet is taken for idle
+  kDoesNotLookAgain,        // the node does not check again, with the core locked, that it may evict the peer
+  kForgetsTheStream,        // the evicted peer's stream stays attached to the core
+  kEvictsWhileItDelivers,   // the evicted peer may come again before its deliveries have ended
+  kVacatesWithoutTheTable,  // the table is not locked, so a newcomer without a stream is taken for idle
 };
 
 enum class Tenant { kNone, kPeer, kNewcomer };
@@ -35,7 +35,7 @@ template <Bug kBug>
 struct Node {
   // ---- The peer's stream ----
 
-  // The frame that completes the handshake, and one more; then the stream closes.
+  // A frame of the peer completes the handshake, then the stream closes. Each of the two has something to deliver.
   void Speak() {
     bool has_begun = false;
     core.Lock();
@@ -55,7 +55,8 @@ struct Node {
     const bool is_idle = Deliver();
     if (is_idle) OnIdle();
   }
-  // With the core locked, which it unlocks. Whether the peer is idle then.
+  // Requires that `core` is locked, and unlocks it. Returns true if it has delivered something and the peer is idle
+  // then.
   bool Deliver() {
     if (deliveries == 0 || is_delivering) {
       core.Unlock();
@@ -111,9 +112,10 @@ struct Node {
       core.Unlock();
     }
     table.Unlock();
-    // The peer comes again, and as it has no core, another one delivers for it.
+    // The peer comes again. It has lost its core to the newcomer, so another core delivers for it.
     if (has_place) {
-      // acquire: the model's own, so that what is read is the newest.
+      // acquire: pairs with the release store in Deliver. Only the model has this load, and reads the newest store
+      // (kBounds).
       Expect(being_delivered.load(std::memory_order_acquire) == 0,
              "what a peer left is delivered before it comes again");
     }
@@ -132,11 +134,11 @@ struct Node {
   ModelPlain<int> newcomers_stream{0};
   ModelPlain<int> deliveries{0};
   ModelPlain<bool> is_delivering{false};
-  // Something is being delivered for the peer, by this core.
+  // 1 while this core delivers something for the peer.
   ModelAtomic<int> being_delivered{0};
 };
 
-// All state is guarded by mutexes, so that old reads are none.
+// Loads read only the newest store, because mutexes guard the state of the node.
 constexpr Bounds kBounds = {.preemptions_max = 3, .old_reads_max = 0};
 
 template <Bug kBug = Bug::kNone>

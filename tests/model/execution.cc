@@ -62,7 +62,7 @@ bool AreIndependent(const Operation& one, const Operation& other) {
     if (one.location != other.location) return true;
     return OnlyReads(one) && OnlyReads(other) && !(IsTotal(one) && IsTotal(other));
   }
-  // A fence, or a heavy barrier, and anything: the total order of seq_cst is all that they share.
+  // At least one of the two is a fence or a heavy barrier, so they share only the total order of seq_cst operations.
   return !(IsTotal(one) && IsTotal(other));
 }
 
@@ -76,7 +76,8 @@ Execution::~Execution() {
   current = nullptr;
 }
 
-// What the threads share goes too; its destructor may still read its atomics.
+// Destroys the threads' functions and the check, and with them the state that they share. The destructor of that state
+// may still read its atomics.
 void Execution::DropProgram() {
   for (size_t i = 0; i < count_; ++i) threads_[i].body = nullptr;
   at_end_ = nullptr;
@@ -121,7 +122,7 @@ void Execution::Start() {
       try {
         threads_[i].body();
       } catch (const Abandoned&) {
-        // Its run is over.
+        // The run has failed or was abandoned, and Leave() unwinds the thread.
       }
     });
     running_ = static_cast<int>(i);
@@ -181,7 +182,7 @@ void Execution::Fail(std::string what) {
 }
 
 bool Execution::Point(Operation operation) {
-  if (running_ < 0) return true;  // outside the run's threads nothing goes on beside it
+  if (running_ < 0) return true;  // the set-up and the check run alone
   ModelThread& thread = threads_[static_cast<size_t>(running_)];
   if (!is_abandoned_) {
     thread.pending = operation;
@@ -246,10 +247,11 @@ uint64_t Execution::ReadModifyWrite(size_t location, std::memory_order order,
 
 bool Execution::CompareExchange(size_t location, uint64_t& expected, uint64_t value, std::memory_order success,
                                 std::memory_order failure) {
-  // seq_cst on failure only is not known to who reorders operations: use it for both.
+  // The partial-order reduction sees only `success`, so an order of seq_cst on failure alone would be missed: use
+  // seq_cst for both.
   if (!Point({Kind::kReadModifyWrite, static_cast<uint8_t>(location), success})) return true;
   const size_t newest = memory_.NewestIndex(location);
-  std::array<size_t, 64> readable;  // the newest first, then older ones at which it fails
+  std::array<size_t, 64> readable;  // the newest store first, then older ones on which the comparison fails
   size_t count = 0;
   readable[count++] = newest;
   const size_t oldest = running_ < 0 ? newest : memory_.OldestVisible(Actor(), location, failure);
@@ -298,7 +300,7 @@ uint64_t Execution::WaitWhile(size_t location, uint64_t value) {
     const size_t newest = memory_.NewestIndex(location);
     std::array<size_t, 64> readable;
     size_t count = 0;
-    // The newest even if it is `value`: then the thread sleeps.
+    // The newest store may be read even if it is `value`: the thread then sleeps.
     const size_t oldest = running_ < 0 ? newest : memory_.OldestVisible(Actor(), location, std::memory_order_acquire);
     for (size_t index = newest + 1; index > oldest && count < readable.size();) {
       --index;

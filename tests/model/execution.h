@@ -1,7 +1,7 @@
 // Execution: one run of a model's threads, one operation at a time.
 //
-// The caller asks which threads can go on, chooses one, and chooses which store is read where the operation may read
-// several. The same choices give the same run. One operating-system thread; at most one run at a time.
+// The caller asks which threads can go on, chooses one, and chooses which store an operation reads if it may read
+// several. The same choices give the same run. Threads: one operating-system thread, and at most one run at a time.
 #ifndef UNDERSTUDY_TESTS_MODEL_EXECUTION_H_
 #define UNDERSTUDY_TESTS_MODEL_EXECUTION_H_
 
@@ -27,7 +27,7 @@ struct Operation {
   uint8_t location = 0;
   std::memory_order order = std::memory_order_relaxed;  // the stronger one, if there are two
 };
-// Whether they give the same in either order.
+// Whether the two operations have the same effect in either order.
 bool AreIndependent(const Operation& one, const Operation& other);
 
 class Execution {
@@ -38,14 +38,14 @@ class Execution {
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
-  // The one that lives.
+  // The Execution that exists. Requires that there is one.
   static Execution& Current();
 
   // Setting up.
   void Thread(std::string name, std::function<void()> body);
   void AtEnd(std::function<void()> check) { at_end_ = std::move(check); }
-  // Atomics and plain variables in [object, object + bytes), and pointers to
-  // it, get this name in a schedule.
+  // A printed schedule shows this name for atomics and plain variables in [object, object + bytes), and for pointers
+  // into that range.
   void Name(const void* object, size_t bytes, std::string name);
 
   // Driving: a set-up, Start, steps, then Finish or Abandon.
@@ -55,7 +55,7 @@ class Execution {
   const Operation& pending(size_t thread) const { return threads_[thread].pending; }
   size_t thread_count() const { return count_; }
   bool IsAllDone() const;
-  // `choose` gives a number below its argument.
+  // Runs the next step of `thread`. `choose` must return a number below its argument.
   void Step(size_t thread, absl::FunctionRef<size_t(size_t)> choose);
   // All threads have ended: runs the check.
   void Finish();
@@ -100,9 +100,9 @@ class Execution {
   };
 
   void DropProgram();
-  // Lets the others go first. False: the thread is being unwound, do nothing.
+  // Lets the other threads go first. Returns false if this thread is being unwound; the caller must then do nothing.
   bool Point(Operation operation);
-  // A number below `count`.
+  // Returns a number below `count`, which the caller of Step has chosen.
   size_t Choose(size_t count);
   void Accessed(const PlainState& plain, int unordered, absl::string_view how);
   void Trace(absl::string_view what);

@@ -1,4 +1,4 @@
-// ExpectHolds: the exploration was complete, found no failure, and was as large as the test says.
+// ExpectHolds: checks that an exploration was complete, found no failure, and was at least as large as the test says.
 #ifndef UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
 #define UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
 
@@ -22,8 +22,8 @@ inline void ExpectHolds(const Outcome& outcome, int64_t schedules_min) {
   std::cout << outcome.schedules << " schedules, " << outcome.cut << " cut, " << outcome.steps << " steps\n";
 }
 
-// Whether explorations of more than ten seconds are made, as `.ci/long models` asks. Beside each stands one that is
-// smaller, or has a bound on preemptions, and is always made.
+// Whether to run explorations that take more than ten seconds, as `.ci/long models` asks. Beside each of them stands
+// one that always runs; it is smaller, or has a bound on preemptions.
 inline bool IsLongRun() { return RoundsOf(2) > 2; }
 
 }  // namespace understudy::model

@@ -1,9 +1,10 @@
-// The fence against a handler that returns (semantics 5.11): an actor is killed while its handler runs. Its life is
-// ended by its own worker when the handler has returned, or by the watchdog under a seizure. Exactly one of them ends
-// it, every message sent to it is counted once in the ledger, and the call in hand is answered.
+// Explores a fence that competes with the return of the handler (semantics 5.11). An actor is killed while its handler
+// runs. Its life is ended by its own worker when the handler has returned, or by the watchdog under a seizure. Exactly
+// one of the two ends the life, every message sent to the actor is counted once in the ledger, and the current call is
+// answered once.
 //
-// The steps are those of actors/internal/scheduling/worker.h (RunTurn, WhileInUserCode, UserCode, KernelCode) and of an
-// actor's Fence and End, over the real BiasedLock and Inbound.
+// The model repeats the steps of actors/internal/scheduling/worker.h (RunTurn, WhileInUserCode, UserCode, KernelCode)
+// and of an actor's Fence and End, over the real BiasedLock and Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -32,21 +33,21 @@ struct alignas(64) Node {
   ModelPlain<int> payload{0};
 };
 
-// What is put back in.
+// The bug that the model contains.
 enum class Bug {
   kNone,
-  kOwnerDoesNotLook,    // when its handler has returned
-  kCallDoesNotLook,     // from the handler into the kernel
-  kFenceDoesNotLook,    // which actor the worker runs, once it holds the lock
-  kFenceDoesNotSeize,   // the lock at all
-  kFenceLeavesTheWord,  // it tells the watchers, and the actor's list stays open
+  kOwnerDoesNotLook,    // the owner does not check for the fence's mark when its handler has returned
+  kCallDoesNotLook,     // a call from the handler into the kernel does not check for the mark
+  kFenceDoesNotLook,    // the watchdog, with the lock seized, does not check which actor runs
+  kFenceDoesNotSeize,   // the watchdog does not seize the lock
+  kFenceLeavesTheWord,  // the fence tells the watchers, but leaves the actor's inbound list open
   kAnswersOutside,      // the handler notes that it answers before it is in the kernel
-  kMarksShareAByte,     // those of the call in hand: the handler's code writes one, a fence the other
+  kMarksShareAByte,     // two marks of the current call: the handler's code writes one, a fence the other
 };
 
 template <Bug kBug, class Atomics>
 struct Stage {
-  // An actor that was killed: its turn ends its life when the handler returns.
+  // An actor. If it was killed, its turn ends its life when the handler returns.
   struct Actor {
     Actor() { inbound.Open(); }
     Inbound<Node, Atomics> inbound;
@@ -54,7 +55,7 @@ struct Stage {
     ModelPlain<int> watchers_told{0};
     ModelPlain<int> dead_letters{0};
     ModelPlain<int> taken{0};
-    // Of the call in hand.
+    // The current call:
     ModelPlain<bool> is_answered{false};
     ModelPlain<int> answers{0};
     ModelPlain<int> kernels_marks{0};
@@ -62,7 +63,7 @@ struct Stage {
   };
   static constexpr int kIsInHand = 1, kIsComplete = 2;
 
-  // Each of the two writes a whole byte.
+  // SetInHand and SetComplete each write a whole byte.
   void SetInHand(Actor& actor, bool is_in_hand) {
     actor.kernels_marks = is_in_hand ? actor.kernels_marks | kIsInHand : actor.kernels_marks & ~kIsInHand;
   }
@@ -71,7 +72,7 @@ struct Stage {
     marks = marks | kIsComplete;
   }
 
-  // Kernel code of the owner, or a seizure. The actor's life ends.
+  // Ends the actor's life. Called in the owner's kernel code, or under a seizure.
   void End(Actor& actor) {
     if (kBug != Bug::kFenceLeavesTheWord || owner_ends) {
       for (Node* node = actor.inbound.Close(); node != nullptr; node = node->next) {
@@ -88,8 +89,7 @@ struct Stage {
     actor.answers = actor.answers + 1;
   }
 
-  // The worker. Its first turn is of `killed`, the next of `other`, which is
-  // not to be harmed.
+  // The worker. Its first turn is `killed`'s and its next turn is `other`'s, which the fence must not harm.
   void Work() {
     Turn(killed, 1);
     Turn(other, 0);
@@ -106,12 +106,12 @@ struct Stage {
     for (int i = 0; i < calls; ++i) Call(actor);
     SetComplete(actor);
     lock.Acquire();
-    if (is_fenced && kBug != Bug::kOwnerDoesNotLook) return;  // its object is destroyed here; the rest was done
+    if (is_fenced && kBug != Bug::kOwnerDoesNotLook) return;  // the object is destroyed here; the fence did the rest
     if (&actor != &killed) return;
     owner_ends = true;
     End(actor);
   }
-  // The handler answers the call in hand, a call of its into the kernel.
+  // The handler calls the kernel to answer the current call.
   void Call(Actor& actor) {
     if (kBug == Bug::kAnswersOutside) actor.is_answered = true;
     lock.Acquire();
@@ -160,10 +160,10 @@ struct Stage {
   typename Atomics::template Atomic<Actor*> current{nullptr};
   ModelPlain<bool> is_fenced{false};  // guarded by lock
   Actor killed, other;
-  bool owner_ends = false;  // the worker's; the watchdog reads it only where that is a bug
+  bool owner_ends = false;  // written by the worker; the watchdog reads it only with kFenceLeavesTheWord
   std::array<Node, 3> nodes;
-  int accepted = 0, refused = 0;  // the sender's
-  int fences = 0;                 // the watchdog's
+  int accepted = 0, refused = 0;  // written by the sender
+  int fences = 0;                 // written by the watchdog
 };
 
 template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
@@ -190,8 +190,8 @@ Outcome ExploreStage(const Bounds& bounds, size_t sends, int tries, int* fences 
   });
 }
 
-// A killed life that ends while the watchdog comes, and the next life in the same
-// place: the worker runs the same Runnable, and only the life tells them apart.
+// A killed life ends while the watchdog fences it, and the next life begins in the same place. The worker runs the same
+// Runnable for both, and only the number of the life tells the two apart.
 template <bool kAsksFirst, class Atomics>
 struct Lives {
   void Work() {
@@ -199,7 +199,7 @@ struct Lives {
       life.store(next, std::memory_order_release);
       is_fenced = false;
       lock.Release();
-      // Its handler calls the kernel once.
+      // The handler of this life calls the kernel once.
       lock.Acquire();
       Expect(next == 1 || !is_fenced, "the next life is not harmed");
       lock.Release();
@@ -222,8 +222,8 @@ struct Lives {
   BiasedLock<Atomics> lock;
   typename Atomics::template Atomic<int> life{1};
   ModelPlain<bool> is_fenced{false};  // guarded by lock
-  int ended_by_fence = 0;             // the worker's
-  int fences = 0;                     // the watchdog's
+  int ended_by_fence = 0;             // written by the worker
+  int fences = 0;                     // written by the watchdog
 };
 
 template <bool kAsksFirst>

@@ -14,7 +14,7 @@ Fiber* entering = nullptr;
 
 }  // namespace
 
-// ucontext makes the stack; the later changes are jumps, which need no system call.
+// setcontext switches to the new stack once; later switches use _longjmp, which needs no system call.
 void Fiber::Resume() {
   UNDERSTUDY_CHECK(!is_done_, "nothing to run");
   if (_setjmp(outside_) != 0) return;

@@ -1,7 +1,8 @@
 // Fiber: a function with a stack of its own that runs in pieces on one thread.
 //
-// Resume runs the next piece; Yield, called inside, ends it. A fiber can run one function after another. Not for builds
-// with the address or thread sanitizer, which have to be told of each change of stack.
+// Resume runs the next piece; Yield, called inside the fiber, ends that piece. A fiber can run several functions, one
+// after another. Builds with the address or thread sanitizer cannot use fibers, because these sanitizers must be told
+// of each change of stack.
 #ifndef UNDERSTUDY_TESTS_MODEL_FIBER_H_
 #define UNDERSTUDY_TESTS_MODEL_FIBER_H_
 
@@ -25,9 +26,9 @@ class Fiber {
     body_ = std::move(body);
     is_done_ = false;
   }
-  // Runs it until it yields or ends. Not from inside a fiber.
+  // Runs the function until it yields or ends. Must not be called inside a fiber.
   void Resume();
-  // Inside this fiber: goes back to who resumed it.
+  // Called inside this fiber: returns to the caller of Resume.
   void Yield();
   bool is_done() const { return is_done_; }
 

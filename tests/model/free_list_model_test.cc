@@ -1,5 +1,5 @@
-// FreeList (actors/internal/memory/free_list.h): no item is given to two threads, no item is lost, and the thread that
-// takes an item sees what was done to it before.
+// Explores FreeList (actors/internal/memory/free_list.h): no item is given to two threads, no item is lost, and a
+// thread that takes an item sees every write that was made to the item before.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 constexpr size_t kItems = 2;
 
 enum class Bug {
-  kNoCount,  // a head that has come back is taken for the one that was seen
-  kOldNext,  // an item's next is not written again when the head has changed meanwhile
+  kNoCount,  // a head that was popped and pushed again is taken for the one that was read
+  kOldNext,  // an item's next is not stored again when the head has changed meanwhile
 };
 
 template <Bug kBug>
@@ -64,7 +64,7 @@ template <class List>
 struct Arena {
   List list;
   std::array<ModelAtomic<uint32_t>, kItems> next;
-  std::array<ModelPlain<int>, kItems> used{};  // two at a time are a race
+  std::array<ModelPlain<int>, kItems> used{};  // two threads that have the same item are a race
 
   Arena() {
     for (uint32_t item = kItems; item-- > 0;) Free(item);
@@ -79,8 +79,8 @@ struct Arena {
   }
 };
 
-// One takes two; the other takes two, gives the first back, and goes on with the
-// second.
+// The taker takes two items and frees them. The turner takes two, frees the first, and writes to the second before it
+// frees that too.
 template <class List>
 Outcome ExploreList(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {

@@ -1,9 +1,10 @@
-// The direct hand-off: a message skips the gate and the inbound list of an idle actor
-// (actors/internal/send/plain_send.h). The sender that claims the actor owns it until it schedules it. No turn runs at
-// the same time, the message reaches the life it was sent to, and the mailbox never holds more than its capacity.
+// Explores the direct hand-off, in which a message skips the gate and the inbound list of an idle actor
+// (actors/internal/send/plain_send.h). A sender that claims the actor owns it until the sender schedules it. No turn
+// runs at the same time, the message reaches the life it was sent to, and the mailbox never holds more than its
+// capacity.
 //
-// The steps are those of ActorCell::AcceptPlain, TryHand, Hand and HasPlace, and of a turn (actor_core.cc) that may end
-// the life and begin the cell's next, over the real Inbound.
+// The model repeats the steps of ActorCell::AcceptPlain, TryHand, Hand and HasPlace, and of a turn (actor_core.cc) that
+// may end the life and begin the cell's next one, over the real Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -28,7 +29,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr int kRoom = 1;  // of the mailbox
+constexpr int kRoom = 1;  // the capacity of the mailbox, in messages
 constexpr uint64_t kBit = 1;
 
 enum class Disposition { kNone, kRefused, kHandled, kDeadLetter };
@@ -37,17 +38,17 @@ struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
   ModelPlain<int> life{0};
   bool kills = false;
-  Disposition disposition = Disposition::kNone;  // its sender's, and once it is accepted the owner's
+  Disposition disposition = Disposition::kNone;  // written by the sender, and once it is accepted by the owner
 };
 
 enum class Bug {
   kNone,
-  kDoesNotLookAtLife,  // of the actor that it has claimed
-  kLimitStays,         // although a message waits that the gate has not counted
-  kLimitStaysLow,      // after what was handed has been handled
-  kNoLightBarrier,     // between the lower limit and the look at what is counted
-  kNoHeavyBarrier,     // of a sender that takes the last place
-  kForgetsToSchedule,  // what it has claimed and cannot hand over to
+  kDoesNotLookAtLife,  // the sender does not check which life of the cell it has claimed
+  kLimitStays,         // the limit is not lowered for a handed message, which the gate has not counted
+  kLimitStaysLow,      // the limit is not raised again when the handed message has been handled
+  kNoLightBarrier,     // no light barrier between the store of the lower limit and the load of the count
+  kNoHeavyBarrier,     // no heavy barrier in a sender that takes the last place
+  kForgetsToSchedule,  // the sender does not schedule an actor that it has claimed but cannot hand its message to
 };
 
 template <Bug kBug, class Atomics>
@@ -105,7 +106,7 @@ struct Cell {
     if (inbound.Push(&node, true) == Pushed::kMustSchedule) Turn();
   }
 
-  // Whoever must schedule it runs its turn at once.
+  // A thread that must schedule the actor runs its turn at once.
   void Turn() {
     do {
       Expect(running == 0, "one turn at a time");
@@ -139,7 +140,7 @@ struct Cell {
       running = 0;
     } while (!inbound.TryIdle());
   }
-  // Past its mailbox.
+  // Handles a handed message, which does not go through its mailbox.
   void HandleHanded(Node& node) {
     node.disposition = Disposition::kHandled;
     left = left + 1;
@@ -188,7 +189,7 @@ struct Cell {
   Atomic<int> life{0};
   Atomic<uint64_t> open{0};
   Atomic<int> accepted{0}, limit{0};
-  // The owner's:
+  // Accessed only by the thread that owns the actor:
   ModelPlain<int> running{0};
   ModelPlain<int> left{0};
   ModelPlain<Node*> in_hand{nullptr};
@@ -200,7 +201,7 @@ struct Cell {
   Node kill;
 };
 
-// Senders to lives 1 and `second`, and one that kills the first.
+// A sender to life 1, a sender to life `second`, and, if `kills`, a thread that kills life 1.
 template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
 Outcome ExploreCell(const Bounds& bounds, size_t each, int second, bool kills) {
   return Explore(bounds, [=](Program& program) {

@@ -1,5 +1,6 @@
-// Going idle and waking with the open mask (actors/internal/send/inbound.h, semantics 2.5): no wake-up is lost, no two
-// turns of an actor run at the same time, and each turn sees what the one before it did.
+// Explores how an actor goes idle and is woken through the mask of its open mailboxes (actors/internal/send/inbound.h,
+// semantics 2.5). No wake-up is lost, no two turns of an actor run at the same time, and each turn sees every write of
+// the turn before.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -26,7 +27,7 @@ using ::testing::HasSubstr;
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
-  uint64_t mailbox = 0;  // its bit
+  uint64_t mailbox = 0;  // the bit of its mailbox
 };
 
 constexpr uint64_t kFirst = 1;
@@ -39,7 +40,7 @@ struct Sound : Inbound<Node, Atomics> {
   static constexpr bool kLooksForOpenMail = true;
 };
 
-// The bug: the mask is not read again after a push that did not wake.
+// The bug: a sender does not read the mask again after a push that did not wake the actor.
 struct WithoutSecondRead : Sound<ModelAtomics> {
   template <class Mask>
   Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
@@ -48,7 +49,7 @@ struct WithoutSecondRead : Sound<ModelAtomics> {
   }
 };
 
-// The bug: after the second read it does not look whether somebody else has woken the actor.
+// The bug: after the second read the sender does not check whether another thread has woken the actor.
 struct WithoutTryWake : Sound<ModelAtomics> {
   template <class Mask>
   Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
@@ -68,9 +69,9 @@ struct LeavingOpenMail : Sound<ModelAtomics> {
   static constexpr bool kLooksForOpenMail = false;
 };
 
-// An actor with two mailboxes, of which one is open: each message it handles
-// opens the other and closes its own. Whoever must schedule it runs its turn at
-// once, so that its state goes from thread to thread by the word alone.
+// An actor with two mailboxes, of which one is open. Each message that it handles opens the other mailbox and closes
+// its own. A thread that must schedule the actor runs its turn at once, so only the inbound word orders the accesses of
+// different threads to the actor's state.
 template <class List>
 struct Actor {
   Actor() { inbound.Open(); }
@@ -96,7 +97,7 @@ struct Actor {
       if (is_idle) return;
     }
   }
-  // As ActorCell::WhileIdle.
+  // Repeats the steps of ActorCell::WhileIdle.
   void Look() {
     const typename List::Held held = inbound.TryHold();
     if (held.word == 0) return;
@@ -120,16 +121,16 @@ struct Actor {
 
   List inbound;
   typename List::Policy::template Atomic<uint64_t> open{0};
-  // The turn's:
+  // Accessed only by the thread that runs a turn or a look:
   ModelPlain<int> running{0};
-  ModelPlain<int> behavior{0};  // which mailbox it opens
+  ModelPlain<int> behavior{0};  // the index of the open mailbox
   std::array<ModelPlain<int>, 2> waiting;
   ModelPlain<int> handled{0};
   ModelPlain<int> turns{0};
 };
 
-// `sent` says what each sender sends, a bit of a mailbox for each message; of
-// these `handled_at_end` can be handled, in whatever order they come.
+// `sent` has one list for each sender: a mailbox's bit for each of its messages. In any order of arrival,
+// `handled_at_end` of the messages can be handled.
 template <class List>
 Outcome ExploreActor(const Bounds& bounds, const std::vector<std::vector<uint64_t>>& sent, int handled_at_end,
                      int turns_max = 100, bool has_looker = false) {
@@ -197,7 +198,7 @@ TEST(IdleModelTest, ALookAtTheIdleActorLosesNoWakeUpAndRunsBesideNoTurn) {
 }
 
 TEST(IdleModelTest, ALookAtAnActorWithMailForAClosedMailboxRunsNoTurnUnlessMailArrivesMeanwhile) {
-  // The first turn, and one that the look may cause.
+  // Two turns: the first one, and one that the look may cause.
   const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({}, {{kSecond}}, 0, 2, /*has_looker=*/true);
   ExpectHolds(outcome, 100);
 }

@@ -1,5 +1,5 @@
-// The inbound word (actors/internal/send/inbound.h): each node that is pushed is taken once or refused, in order, and
-// the thread that takes a node sees its contents.
+// Explores the inbound word (actors/internal/send/inbound.h): each node that is pushed is taken once or refused, in
+// order, and the thread that takes a node sees its contents.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -30,7 +30,7 @@ struct alignas(64) Node {
 
 constexpr size_t kSenders = 2;
 
-// Two senders push nodes; the owner takes some and dies.
+// Two senders push `pushes` nodes each; the owner takes nodes `takes` times, then closes its inbound list.
 template <class Atomics>
 struct Script {
   explicit Script(int pushes_each, int takes) : pushes(pushes_each), takes(takes) {
@@ -47,7 +47,7 @@ struct Script {
       node.payload = 10 + i;
       const Pushed pushed = inbound.Push(&node, true);
       if (pushed == Pushed::kClosed) {
-        node.payload = 0;  // still the sender's
+        node.payload = 0;  // a refused node still belongs to its sender
         ++refused[sender];
         Expect(final_words == 1, "who is told of the death sees what came before it");
       } else {
@@ -72,7 +72,7 @@ struct Script {
       Expect(node->payload == 10 + node->number, "the payload arrives with its node");
       Expect(node->number == taken[node->sender], "each sender's nodes arrive once and in order");
       ++taken[node->sender];
-      node->payload = -1;  // it goes back to its slab
+      node->payload = -1;  // the owner may write to the node, for example to return it to its slab
     }
   }
   void Check() const {

@@ -28,7 +28,7 @@ constexpr size_t kActorsMax = 3;
 
 Pid PidOf(size_t actor) { return Pid(1, static_cast<uint32_t>(actor), actor + 1); }
 
-// The bug put back in: an acknowledgement is taken for that of the last unlink, whatever its id.
+// The bug: any acknowledgement counts for the last unlink, even if its id is another one.
 class WithoutIds : public LinkTable {
  public:
   uint64_t Unlink(Pid peer) {
@@ -42,7 +42,7 @@ class WithoutIds : public LinkTable {
   std::map<Pid, uint64_t> last_;
 };
 
-// Another one: unlinking forgets the link at once.
+// The bug: Unlink forgets the link at once and awaits no acknowledgement.
 class WithoutAcknowledgement : public LinkTable {
  public:
   uint64_t Unlink(Pid peer) {
@@ -53,7 +53,7 @@ class WithoutAcknowledgement : public LinkTable {
   void OnUnlinkAck(Pid, uint64_t) {}
 };
 
-// And one: an exit counts although this side has unlinked.
+// The bug: an exit counts although this side has unlinked.
 class WithLateExits : public LinkTable {
  public:
   bool OnLinkExit(Pid peer) {
@@ -63,7 +63,7 @@ class WithLateExits : public LinkTable {
   }
 };
 
-// Something that an actor does to a peer.
+// One operation of an actor, on a peer unless the actor dies.
 struct Act {
   enum class Kind { kLink, kUnlink, kMonitor, kDemonitor, kDie };
   Kind kind;
@@ -160,7 +160,7 @@ class Actors {
     }
   }
 
-  // Nothing is under way any more: what is wrong, or nothing.
+  // Requires that no signal is under way. Returns the fault, or an empty text.
   std::string Fault() const {
     for (size_t me = 0; me < count_; ++me) {
       const Actor& actor = actors_[me];
@@ -185,7 +185,7 @@ class Actors {
     return "";
   }
 
-  // Equal for those that go on alike.
+  // Returns a text that is equal for two states from which the same can follow.
   std::string State() const {
     std::string state;
     for (size_t me = 0; me < count_; ++me) {
@@ -220,25 +220,25 @@ class Actors {
     Kind kind;
     uint64_t id = 0;
   };
-  // What has become of the links to one peer, as this side sees it.
+  // The history of the links to one peer, as this side sees it.
   struct Peer {
     uint64_t last_unlink = 0;
     int begun = 0;
     int unlinked = 0;    // by either side
-    int exits = 0;       // that counted
-    int late_exits = 0;  // that counted though this side was not linked
+    int exits = 0;       // exits that counted
+    int late_exits = 0;  // exits that counted although this side was not linked
   };
   struct Actor {
     Table table;
     bool is_dead = false;
     std::array<Peer, kActorsMax> peers;
-    uint64_t monitor = 0;  // the last
+    uint64_t monitor = 0;  // the id of the last monitor
     int monitors = 0, demonitors = 0, downs = 0;
   };
 
   void Send(size_t from, size_t to, Signal signal) { queues_[from][to].push_back(signal); }
 
-  // As SystemCore does.
+  // Answers a signal to a dead actor, as SystemCore does.
   void AnswerForTheDead(size_t me, size_t from, const Signal& signal) {
     if (signal.kind == Signal::Kind::kLink) Send(me, from, {Signal::Kind::kExit});
     if (signal.kind == Signal::Kind::kUnlink) Send(me, from, {Signal::Kind::kUnlinkAck, signal.id});
@@ -276,7 +276,7 @@ class Walk {
  public:
   explicit Walk(Scripts scripts) : scripts_(std::move(scripts)) {}
 
-  // The first fault and how it came about, or nothing.
+  // Walks through all interleavings. Returns the first fault and the steps that led to it, or an empty text.
   std::string Go() {
     Step(Actors<Table>(scripts_.size()), {});
     return fault_;
@@ -328,7 +328,8 @@ class Walk {
   size_t ends_ = 0;
 };
 
-// A letter each: l(ink), u(nlink), m(onitor), x (demonitor) the next actor, L, U, M, X the one after it, d(ie).
+// Each letter is an operation. The letters l(ink), u(nlink), m(onitor) and x (demonitor) apply to the next actor; L, U,
+// M and X apply to the one after it; d is d(ie).
 std::vector<Act> Script(size_t me, const std::string& letters, size_t count) {
   std::vector<Act> script;
   for (const char letter : letters) {
@@ -395,7 +396,7 @@ TEST(LinkModelTest, TwoActorsEndSymmetricAndToldOnce) {
 }
 
 TEST(LinkModelTest, ThreeActorsEndSymmetricAndToldOnce) {
-  // At least three operations each.
+  // Each actor does at least three operations.
   Total total;
   for (const std::string one : {"lLd", "luL", "lud"}) {
     for (const std::string other : {"luL", "Lld"}) {

@@ -1,5 +1,5 @@
-// LookGuard (actors/internal/memory/look_guard.h): a looker never reads what its owner has destroyed, and the owner
-// waits for it no longer than it reads.
+// Explores LookGuard (actors/internal/memory/look_guard.h): a looker never reads an object that its owner has
+// destroyed, and the owner waits for the looker only while the looker reads.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -32,21 +32,21 @@ struct WithoutWaking : ModelAtomics {
   static void WakeAll(ModelAtomic<T>&) {}
 };
 
-// The bug: the owner does not wait.
+// The bug: the owner does not wait for the looker.
 struct WithoutWaiting : LookGuard<ModelAtomics> {
   void AwaitEnd(const void* /*object*/) {}
 };
 
-// What an actor has: behaviours, of which one is current. To destroy one is to write to it.
+// The behaviors of an actor, of which one is current. A write to a behavior stands for its destruction.
 template <class Guard, class Atomics>
 struct Owned {
   Guard guard;
   std::array<ModelPlain<int>, 3> behaviors{7, 7, 7};
-  typename Atomics::template Atomic<uint64_t> current{1};  // 0: there is none any more
+  typename Atomics::template Atomic<uint64_t> current{1};  // the current behavior, counted from 1; 0: none
 };
 
-// The owner becomes another behaviour and destroys the one before, and so on, and in the end has none; meanwhile others
-// look, one at a time.
+// The owner changes to another behavior and destroys the one before, `changes` times, and has none in the end.
+// Meanwhile another thread looks at the current behavior `looks` times.
 template <class Guard, class Atomics = ModelAtomics>
 Outcome ExploreLooks(const Bounds& bounds, uint64_t changes, int looks) {
   return Explore(bounds, [=](Program& program) {

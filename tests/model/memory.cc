@@ -29,7 +29,8 @@ void Memory::Clear() {
 
 size_t Memory::AddLocation(size_t thread, uint64_t value) {
   UNDERSTUDY_CHECK(used_ < kLocationsMax, "a run has at most ", kLocationsMax, " atomics");
-  // Older than every view: front 0 is its first value, and nobody can know of it but through its creator.
+  // All views have front 0 for a new location, which is its first value. Other threads can learn of the atomic only
+  // from its creator.
   History& history = histories_[used_];
   history.stores.push_back({.value = value, .released = View()});
   history.creator = thread;

@@ -23,7 +23,7 @@
 
 namespace understudy::model {
 
-// A variable that is not atomic: who touched it last.
+// A variable that is not atomic: its last write, and the reads since then.
 struct PlainState {
   int8_t writer = 0;
   int16_t written = 0;  // the writer's clock
@@ -35,36 +35,36 @@ class Memory {
   // Forgets everything.
   void Clear();
 
-  // A new atomic, made by `thread`.
+  // Adds an atomic that `thread` constructs. Returns its location.
   size_t AddLocation(size_t thread, uint64_t value);
-  // Whether its making happens before `thread`'s next operation.
+  // Whether the construction of the atomic happens before `thread`'s next operation.
   bool Knows(size_t thread, size_t location) const;
   size_t locations() const { return used_; }
 
-  // Newest value.
+  // The newest value.
   uint64_t Newest(size_t location) const { return histories_[location].stores.back().value; }
   uint64_t ValueAt(size_t location, size_t index) const { return histories_[location].stores[index].value; }
   size_t NewestIndex(size_t location) const { return histories_[location].stores.size() - 1; }
   // The oldest store that a load may read; it may read every newer one too.
   size_t OldestVisible(size_t thread, size_t location, std::memory_order order) const;
 
-  // Reads the store at `index`, which is visible.
+  // Reads the store at `index`, which must be visible to `thread`.
   void Load(size_t thread, size_t location, size_t index, std::memory_order order);
   void Store(size_t thread, size_t location, uint64_t value, std::memory_order order);
   // Reads the newest store and adds one that continues its release sequence.
   void Exchange(size_t thread, size_t location, uint64_t value, std::memory_order order);
   void Fence(size_t thread, std::memory_order order);
-  // The asymmetric pair: as seq_cst fences, but two light ones order nothing.
+  // A pair of asymmetric barriers: they are like seq_cst fences, but two light barriers do not order each other.
   void LightBarrier(size_t thread);
   void HeavyBarrier(size_t thread);
-  // `thread` is told everything that `from` knows: begin and end of a thread.
+  // Everything that happens before `from`'s next operation happens before `thread`'s next operation too. Called where a
+  // thread begins and where it ends.
   void Hand(size_t from, size_t thread);
 
-  // Touches a plain variable. The thread whose access is unordered with this
-  // one, or -1.
+  // Accesses a plain variable. Returns a thread whose earlier access is unordered with this one, or -1.
   int Read(size_t thread, PlainState& plain) const;
   int Write(size_t thread, PlainState& plain) const;
-  // Makes `thread` its only user so far.
+  // Begins the variable's history with a write by `thread`.
   void Create(size_t thread, PlainState& plain) const;
 
  private:
@@ -78,7 +78,7 @@ class Memory {
     std::vector<StoreRecord> stores;
   };
   struct ThreadState {
-    View seen;      // what binds it
+    View seen;      // the steps that happen before its next operation, and the stores that it may read
     View acquired;  // what an acquire fence would add
     View released;  // what its relaxed stores carry: its view at its last release fence
   };

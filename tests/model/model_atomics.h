@@ -1,5 +1,5 @@
-// ModelAtomics: the policy under which lock-free code is explored
-// (actors/internal/memory/atomics.h says what a policy is, schedules.h how it is used).
+// ModelAtomics: the policy under which lock-free code is explored. actors/internal/memory/atomics.h describes policies,
+// and schedules.h describes the exploration.
 #ifndef UNDERSTUDY_TESTS_MODEL_MODEL_ATOMICS_H_
 #define UNDERSTUDY_TESTS_MODEL_MODEL_ATOMICS_H_
 
@@ -12,7 +12,7 @@
 
 namespace understudy::model {
 
-// std::atomic's interface for what fits in 64 bits.
+// The interface of std::atomic, for types that fit in 64 bits.
 template <class T>
 class ModelAtomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t));
@@ -87,8 +87,8 @@ class ModelAtomic {
   const size_t location_;
 };
 
-// A variable that only one thread may touch at a time, in an order that is
-// known to all of them.
+// A variable that is not atomic. Two accesses of which at least one writes must have a happens-before order; otherwise
+// the run fails with a race.
 template <class T>
 class ModelPlain {
  public:
@@ -111,7 +111,7 @@ class ModelPlain {
   ModelPlain& operator+=(T by) { return *this = static_cast<T>(*this) + by; }
 
  private:
-  mutable PlainState state_;  // first: its address is the variable's
+  mutable PlainState state_;  // the first member, so that its address is the variable's
   T value_;
 };
 

@@ -1,4 +1,4 @@
-// ModelMutex: a mutex over ModelAtomics, for protocols that have one.
+// ModelMutex: a mutex over ModelAtomics, for models of protocols that use a mutex.
 #ifndef UNDERSTUDY_TESTS_MODEL_MODEL_MUTEX_H_
 #define UNDERSTUDY_TESTS_MODEL_MODEL_MUTEX_H_
 

@@ -1,8 +1,9 @@
 // Parking (actors/internal/scheduling/parking.h): no work is left in a queue while a worker that could run it sleeps or
 // polls.
 //
-// Parking takes its mutex from Abseil, so the test repeats its steps, and those of Polling, over ModelAtomics. Two
-// pieces of work need both workers at the same time: the worker that runs one waits in it until the other is run too.
+// Parking takes its mutex from Abseil, so this model repeats the steps of Parking and of Polling over ModelAtomics. Two
+// pieces of work need both workers at the same time: the worker that runs one piece waits until the other piece is run
+// too.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -31,16 +32,16 @@ enum class Bug {
   kAnnounceWithoutBarrier,
   kOutsideWithoutFence,
   kParkWithoutBarrier,
-  kParkNeverHeavy,         // takes it that all others sleep
-  kParkIgnoresThePoller,   // takes it that a polling worker announces nothing
-  kParkDoesNotLook,        // for work, when others can see that it sleeps
-  kSleepDoesNotLook,       // whether it is parked still
-  kFoundWorkDoesNotLook,   // for more work, when nobody looks any more
-  kPollerIsNotWoken,       // through the source
-  kPollerTakesNothingOwn,  // polls again, with what its event made runnable in its queue
+  kParkNeverHeavy,         // a worker that parks assumes that all other workers sleep
+  kParkIgnoresThePoller,   // a worker that parks assumes that a polling worker announces nothing
+  kParkDoesNotLook,        // a worker does not check for work once others can see that it is parked
+  kSleepDoesNotLook,       // a worker does not check whether it is still parked before it sleeps
+  kFoundWorkDoesNotLook,   // the last searching worker does not check for more work
+  kPollerIsNotWoken,       // a polling worker is not woken through its event source
+  kPollerTakesNothingOwn,  // a worker polls again and leaves the work of its event in its own queue
 };
 
-// Polling's turn and an event source. A signal is an event or a wake-up.
+// An event source, and the flag of Polling that lets one worker at a time poll it. A signal is an event or a wake-up.
 struct Source {
   ModelAtomic<int> is_taken{0};
   ModelAtomic<int> signals{0};
@@ -56,7 +57,7 @@ struct Source {
     events.fetch_add(1, std::memory_order_release);
     Wake();
   }
-  // True when there was an event.
+  // Waits for a signal. Returns true if there was an event.
   bool Poll() {
     ModelAtomics::WaitWhile(signals, 0);
     signals.fetch_sub(1, std::memory_order_acq_rel);
@@ -88,7 +89,7 @@ class Parking {
     void Wake() { ModelAtomics::WakeAll(state); }
   };
 
-  // `source` is null where the process has none.
+  // `source` is null if the process has no event source.
   explicit Parking(Source* source) : source_(source) {}
 
   // `here` is the spot of the worker that polls on this thread, or null.
@@ -112,7 +113,7 @@ class Parking {
     OrderAgainstAnnounce(Parked(before));
     if (has_more()) WakeOne(nullptr);
   }
-  // `on_event` is what an event does.
+  // Calls `on_event` for each event. Returns whether the worker is searching for work when it goes on.
   template <class HasWork, class TakeOwn, class OnEvent>
   bool Park(Spot& spot, bool was_searching, HasWork has_work, TakeOwn take_own, OnEvent on_event) {
     mu_.Lock();
@@ -211,7 +212,7 @@ class Parking {
 
 // Where the two pieces of work come from.
 enum class From {
-  kOutside,   // both from a thread that is no worker
+  kOutside,   // both from a thread that is not a worker
   kWorker,    // one from such a thread; the worker that runs it makes the other
   kOneEvent,  // both from one event
 };
@@ -236,7 +237,7 @@ struct Pool {
     }
     return false;
   }
-  // Not a worker.
+  // Runs in a thread that is not a worker.
   void Produce(From from) {
     if (from == From::kOneEvent) {
       source.Post();
@@ -247,7 +248,7 @@ struct Pool {
       parking.AnnounceFromOutside();
     }
   }
-  // A worker, until it has run one. As ThreadPool::Search.
+  // Runs in a worker, until the worker has run one piece of work. Repeats the steps of ThreadPool::Search.
   void Work(size_t worker, From from) {
     const auto has_work = [this] { return work.load(kRelaxed) != 0; };
     const auto take_own = [this] { return Take(); };

@@ -1,11 +1,11 @@
-// RestartPlan against a model supervisor that is written from OTP's documentation alone, and does everything in
-// sequence and blocks. For all lists of up to four children of all restart types and all strategies, both must do the
+// Compares RestartPlan with a model supervisor that is written from OTP's documentation alone, does everything in
+// sequence, and blocks. For all lists of up to four children of all restart types and all strategies, both must do the
 // same, in the same order:
 //
 // - with all pairs of exits and every single start that fails or is refused;
 // - with every exit (of four children, every crash) and every set of failing starts.
 //
-// Bugs are put into the plan to see that the comparison finds them.
+// Each Bug is put into the plan to check that the comparison finds it.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -25,12 +25,12 @@ namespace {
 
 enum class Outcome { kStarts, kFails, kIgnores };
 
-// What is special about one start: the `attempt`th of `child`, from 1 on.
+// A start with a special outcome: the start number `attempt` of `child`, counted from 1.
 struct Oddity {
   Outcome outcome = Outcome::kFails;
   size_t child = 0;
   int attempt = 0;
-  bool lasts = false;  // so do all later ones
+  bool lasts = false;  // all later starts of the child have this outcome too
 };
 
 struct Exit {
@@ -53,7 +53,7 @@ struct Script {
   }
 };
 
-// What may be wrong with a supervisor: each makes RunPlan's one.
+// The bugs that RunPlan can put into its plan.
 enum class Bug {
   kNone,
   kAllowsOneMore,
@@ -103,7 +103,7 @@ class BlockingSupervisor {
     return outcome;
   }
 
-  // Starts children_[from...] in order; the position of one that fails, or -1.
+  // Starts children_[from...] in order. Returns the position of the first child that fails, or -1.
   int StartFrom(size_t from) {
     for (size_t i = from; i < children_.size();) {
       const Outcome outcome = StartOne(i);
@@ -117,8 +117,8 @@ class BlockingSupervisor {
     return -1;
   }
 
-  // Stops children_[from...] in reverse; temporary ones are deleted. With
-  // `finish` that was all.
+  // Stops children_[from...] in reverse order and deletes the temporary ones. If `finish` is not empty, the supervisor
+  // then ends with that reason.
   void TerminateFrom(size_t from, const std::string& finish = "") {
     for (size_t i = children_.size(); i-- > from;) {
       if (children_[i].is_alive) log_.push_back(absl::StrCat("stop ", IdOf(children_[i].index)));
@@ -180,7 +180,7 @@ class BlockingSupervisor {
   std::vector<std::string> log_;
 };
 
-// What the plan is given instead of `type` when it has this bug.
+// Returns the restart type that the plan gets in place of `type` if it has the bug.
 RestartType WithBug(Bug bug, RestartType type) {
   if (bug == Bug::kTransientIsPermanent && type == RestartType::kTransient) return RestartType::kPermanent;
   if (bug == Bug::kTransientIsTemporary && type == RestartType::kTransient) return RestartType::kTemporary;
@@ -228,8 +228,8 @@ std::string RunPlan(const Script& script, Bug bug) {
   return plan.Log();
 }
 
-// None, or one start that fails or is refused, the first of a child or its
-// second; or all from the second on fail.
+// Returns every choice of at most one special start: the first or the second start of a child fails or is refused, or
+// all of its starts from the second on fail.
 std::vector<std::vector<Oddity>> SingleOddities(size_t children) {
   std::vector<std::vector<Oddity>> result = {{}};
   for (size_t child = 0; child < children; ++child) {
@@ -242,8 +242,7 @@ std::vector<std::vector<Oddity>> SingleOddities(size_t children) {
   return result;
 }
 
-// Every set of failing starts: for each child none, its second, its third, or
-// both.
+// Returns every set of failing starts in which each child fails in no start, its second, its third, or both.
 std::vector<std::vector<Oddity>> SetsOfFailures(size_t children) {
   std::vector<std::vector<Oddity>> result;
   for (size_t set = 0; set < size_t{1} << (2 * children); ++set) {
@@ -288,14 +287,14 @@ std::string Describe(const Script& script) {
                       script.intensity, "; ", absl::StrJoin(happens, "; "));
 }
 
-// How many scripts there were, and of how many the plan did something else.
+// How many scripts were run, and in how many of them the plan did not do the same as the model.
 struct Checked {
   int scripts = 0;
   int differ = 0;
-  std::string first;  // the first of those, in words
+  std::string first;  // the first script in which they differ, in words
 };
 
-// All lists of that length with all those oddities and exits.
+// Runs all lists of `children` children with all of `oddities` and `exits`.
 Checked CheckAll(size_t children, RestartStrategy strategy, const std::vector<std::vector<Oddity>>& oddities,
                  const std::vector<std::vector<Exit>>& exits, int intensity, Bug bug = Bug::kNone) {
   Checked checked;
@@ -339,9 +338,9 @@ TEST_P(RestartPlanModel, DoesWhatABlockingSupervisorDoesWhicheverStartsFail) {
   const int scripts[] = {0, 3 * 4 * 2, 9 * 16 * 4, 27 * 64 * 6, 81 * 256 * 4};
   for (const int intensity : {0, 1, 2, 3}) {
     for (size_t children = 1; children <= 4; ++children) {
-      if (children == 4 && intensity != 2) continue;  // takes long, and lists of three have it
+      if (children == 4 && intensity != 2) continue;  // this takes long, and lists of three children cover it
       std::vector<std::vector<Exit>> exits = SingleExits(children);
-      // Of four, crashes only: after other ends the same starts follow, or none.
+      // Lists of four children get crashes only: after other exits the same starts follow, or none.
       if (children == 4) std::erase_if(exits, [](const std::vector<Exit>& exit) { return exit[0].is_normal; });
       const Checked checked = CheckAll(children, GetParam(), SetsOfFailures(children), exits, intensity);
       EXPECT_EQ(checked.scripts, scripts[children]);

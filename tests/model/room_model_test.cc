@@ -1,8 +1,8 @@
-// Waiting for room (actors/internal/send/blocked_senders.h): a sender that waits for room in a full mailbox gets it
-// when there is some, or is told that the actor has died.
+// Explores waiting for room (actors/internal/send/blocked_senders.h): a sender that waits for room in a full mailbox
+// gets it when there is some, or is told that the actor has died.
 //
-// The steps are those of BlockedSenders::Add and Admit, and of the ends of a turn and of an actor, over the real
-// Inbound.
+// The model repeats the steps of BlockedSenders::Add and Admit, and of the end of a turn and the end of an actor, over
+// the real Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -30,16 +30,16 @@ constexpr int kRoom = 1;
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
-  ModelAtomic<int> is_told{0};  // its sender, of what came of it
-  bool is_message = true;       // else it only wakes
+  ModelAtomic<int> is_told{0};  // 1 when the sender has been told the outcome
+  bool is_message = true;       // false: the node only wakes the receiver
 };
 
 enum class Bug {
   kNone,
-  kDoesNotWake,         // the receiver, once the sender waits
-  kDoesNotLookAtDeath,  // again, when the receiver is found dead only then
-  kRefusedGoesAway,     // a sender that does not wait, and was counted for a moment
-  kCountsRelaxed,       // in a mailbox, so that the refused need not see who waits
+  kDoesNotWake,         // a sender that begins to wait does not wake the receiver
+  kDoesNotLookAtDeath,  // a sender that begins to wait does not check again whether the receiver is dead
+  kRefusedGoesAway,     // a refused sender, which was counted for a moment, admits no waiting sender
+  kCountsRelaxed,       // the counts of a mailbox are relaxed, so a refused sender may not see that another waits
 };
 
 enum class End { kNone, kDies };
@@ -67,7 +67,7 @@ struct Receiver {
     return Outcome::kAccepted;
   }
 
-  // A sender that waits for room.
+  // Sends `node`, and waits for room if the mailbox is full.
   void Sent(Node& node, Node& wake) {
     bool must_run = false;
     if (has_waiters.load(kRelaxed) == 0 && Accept(node, must_run) != Outcome::kFull) {
@@ -88,7 +88,7 @@ struct Receiver {
     }
     if (must_run) Turn(End::kNone);
   }
-  // One that does not.
+  // Sends `node`, and does not wait for room.
   void Send(Node& node) {
     bool must_run = false;
     if (Accept(node, must_run) == Outcome::kFull && kBug != Bug::kRefusedGoesAway && has_waiters.load(kRelaxed) != 0) {
@@ -110,7 +110,7 @@ struct Receiver {
     if (waiting[0] == nullptr) has_waiters.store(0, kRelaxed);
   }
 
-  // Whoever must schedule the actor runs its turn at once.
+  // A thread that must schedule the actor runs its turn at once.
   void Turn(End end) {
     bool must_run = false;  // never: the actor is not idle in its turn
     for (;;) {
@@ -134,11 +134,11 @@ struct Receiver {
   ModelAtomic<int> has_waiters{0};
   ModelMutex mu;
   std::array<ModelPlain<Node*>, 2> waiting{nullptr, nullptr};  // guarded by mu
-  ModelPlain<int> left{0};                                     // the turn's
+  ModelPlain<int> left{0};                                     // accessed only in a turn
   Node first;
 };
 
-// Who sends besides the one that waits.
+// The second sender: none, one that does not wait and may be refused, or one that waits.
 enum class Other { kNobody, kRefused, kWaits };
 
 template <Bug kBug = Bug::kNone>
@@ -169,7 +169,7 @@ Outcome ExploreRoom(const Bounds& bounds, End end, Other other = Other::kNobody)
   });
 }
 
-// Of three threads.
+// The bounds for explorations of three threads.
 constexpr Bounds kBounds = {.preemptions_max = 3, .old_reads_max = 1};
 
 TEST(RoomModelTest, ASenderThatWaitsForRoomGetsIt) { ExpectHolds(ExploreRoom<>({}, End::kNone), 160'000); }

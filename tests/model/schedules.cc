@@ -25,18 +25,18 @@ using Mask = Execution::Mask;
 
 Mask Bit(size_t thread) { return Mask{1} << thread; }
 
-// One step of the present run, with what there is still to be tried in its place.
+// One step of the present run, and the alternatives that are still to be tried in its place.
 struct Choice {
   Mask enabled = 0;
-  Mask wanted = 0;  // to be tried here, as far as is known
-  Mask asleep = 0;  // what they would do next was tried before, and nothing since depends on it
-  Mask done = 0;    // tried here
+  Mask wanted = 0;  // threads to be tried here, as far as is known yet
+  Mask asleep = 0;  // threads whose next step was tried before, with no dependent step since then
+  Mask done = 0;    // threads that were tried here
   size_t thread = 0;
-  size_t read = 0, reads = 1;  // which of the stores it may read
-  int preemptions = 0;         // up to this step, with it
+  size_t read = 0, reads = 1;  // which of the stores that it may read it reads, and how many there are
+  int preemptions = 0;         // up to and including this step
   int old_reads = 0;           // likewise
   std::array<Operation, kThreadsMax> next;
-  // For each thread its last step, counted from 1, that happens before this one or is it.
+  // For each thread, its last step that happens before this one or is this one, counted from 1.
   std::array<int, kThreadsMax> clock = {};
 
   const Operation& operation() const { return next[thread]; }
@@ -79,13 +79,13 @@ class Explorer {
  private:
   bool IsReduced() const { return bounds_.preemptions_max == Bounds::kUnbounded; }
 
-  // Goes along path_ and on from its end. False: cut.
+  // Runs the steps of path_ and goes on from its end. Returns false if the run was cut.
   bool RunOnce(bool is_traced) {
     execution_.Reset(is_traced);
     Program program(execution_);
     set_up_(program);
     step_ = 0;
-    known_ = path_.empty() ? 0 : path_.size() - 1;  // up to there it is as in the run before
+    known_ = path_.empty() ? 0 : path_.size() - 1;  // the run before had the same steps up to there
     execution_.Start();
     bool is_cut = false;
     while (execution_.failure().empty() && !is_cut) {
@@ -126,7 +126,7 @@ class Explorer {
     }
   }
 
-  // A new step. False: whatever could go on has been tried already.
+  // Adds a step to path_. Returns false if every thread that could go on has been tried already.
   bool Extend(Mask enabled) {
     Choice choice;
     choice.enabled = enabled;
@@ -154,25 +154,25 @@ class Explorer {
     return goes_on;
   }
 
-  // `thread` is about to do `operation`, which depends on steps that nothing orders before it. For each of these, that
-  // it comes first is to be tried too (dynamic partial order reduction with source sets: Abdulla, Aronis, Jonsson,
-  // Sagonas, 2014).
+  // `thread` is about to do `operation`, which may depend on earlier steps that are not ordered before it. For each of
+  // these steps, a run in which the operation comes first must be tried too (dynamic partial order reduction with
+  // source sets: Abdulla, Aronis, Jonsson, Sagonas, 2014).
   void WantBefore(size_t thread, const Operation& operation) {
-    std::array<int, kThreadsMax> clock = {};  // what happens before the operation, of the steps looked at
+    std::array<int, kThreadsMax> clock = {};  // of the steps looked at, those that happen before the operation
     for (size_t i = path_.size(); i-- > 0;) {
       Choice& choice = path_[i];
       const bool is_before = choice.thread == thread || clock[choice.thread] > static_cast<int>(i);
       if (!is_before) {
         if (AreIndependent(choice.operation(), operation)) continue;
-        // Unless this step woke it.
+        // If `thread` was not enabled here, this step woke it, and the two cannot be exchanged.
         if ((choice.enabled & Bit(thread)) != 0) Reverse(i, thread, clock);
       }
       Join(clock, choice.clock);
     }
   }
 
-  // Wants a run in which `thread`'s operation, with `clock`, comes before step `i`: it may begin, in that step's place,
-  // with any thread whose next step there needs no other step of those that then come first.
+  // Asks for a run in which `thread`'s operation, with `clock`, comes before step `i`. In place of step `i`, that run
+  // may begin with any thread whose next step needs no other of the steps that then come first.
   void Reverse(size_t i, size_t thread, const std::array<int, kThreadsMax>& clock) {
     const size_t end = path_.size();
     std::array<int, kThreadsMax> first;  // of the steps that do not happen after i: each thread's first, counted from 1
@@ -215,7 +215,8 @@ class Explorer {
     choice.clock[choice.thread] = static_cast<int>(step) + 1;
   }
 
-  // The next thread for the last step, the one that ran before it first.
+  // Chooses the next thread to try at the last step, and prefers the thread of the step before. Returns false if there
+  // is none.
   bool Choose() {
     Choice& choice = path_.back();
     const Choice* const last = path_.size() > 1 ? &path_[path_.size() - 2] : nullptr;
@@ -237,7 +238,7 @@ class Explorer {
     return false;
   }
 
-  // To the next path. False: there is none.
+  // Changes path_ to the next one to run. Returns false if there is none.
   bool Advance() {
     while (!path_.empty()) {
       Choice& choice = path_.back();
@@ -261,7 +262,7 @@ class Explorer {
     return text;
   }
 
-  // Runs path_ and tells it.
+  // Runs path_ and returns its failure and its steps as a text.
   std::string Replay() {
     const std::string schedule = Text();
     RunOnce(true);
@@ -278,7 +279,7 @@ class Explorer {
   Execution execution_;
   std::vector<Choice> path_;
   size_t step_ = 0;
-  size_t known_ = 0;  // steps that need no clock
+  size_t known_ = 0;  // the number of steps that have a clock from the run before
 };
 
 }  // namespace

@@ -14,9 +14,10 @@
 // access a Plain unordered, when no thread can go on, or when it takes too many steps.
 //
 // Every operation on an atomic is a point where any thread may go on, and a load may read any store that C++ lets it
-// read (memory.h says what is left out). Without a bound on preemptions all schedules are covered; of those that differ
-// only in the order of independent operations, one is run to its end (sleep sets). With a bound, all schedules are
-// covered that switch from a thread that could go on at most that often. Reads of old stores can be bounded too.
+// read (memory.h lists the exceptions). Without a bound on preemptions all schedules are covered; of those that differ
+// only in the order of independent operations, one is run to its end (sleep sets). With a bound, the exploration covers
+// all schedules with at most that many preemptions, that is, switches from a thread that could go on. Reads of old
+// stores can be bounded too.
 //
 // A failing schedule is printed step by step, with a text that replays it: see README.md.
 #ifndef UNDERSTUDY_TESTS_MODEL_SCHEDULES_H_
@@ -41,9 +42,9 @@ class Program {
   explicit Program(Execution& execution) : execution_(execution) {}
 
   void Thread(std::string name, std::function<void()> body);
-  // Called when all threads have ended; sees everything that they did.
+  // `check` is called when all threads have ended, and sees everything that they did.
   void AtEnd(std::function<void()> check);
-  // How the atomics and plain variables in `object` are called in a schedule.
+  // Sets the name that a printed schedule shows for the atomics and plain variables in `object`.
   template <class T>
   void Name(const T& object, std::string name) {
     NameBytes(&object, sizeof(T), std::move(name));
@@ -55,43 +56,41 @@ class Program {
   Execution& execution_;
 };
 
-// In a thread of the run or in its check: the run fails if this does not hold.
+// Fails the run if `condition` is false. Call it in a thread of the run or in the check.
 void Expect(bool condition, absl::string_view what);
 
-// How schedules are left out that differ from another one only in the order of
-// independent operations.
+// How the exploration leaves out schedules that differ from another one only in the order of independent operations.
 enum class Reduction {
-  kSourceSets,  // a thread is tried only where something depends on it, and as kSleepSets
-  kSleepSets,   // every thread is tried, and left when found to be like one before
+  kSourceSets,  // tries a thread only where another step depends on it, and uses sleep sets too
+  kSleepSets,   // tries every thread, and cuts a run that is equivalent to an earlier one
 };
 
 struct Bounds {
   static constexpr int kUnbounded = -1;
   int preemptions_max = kUnbounded;
-  // Loads, of a run, that read another store than the newest.
+  // How many loads of a run may read an older store than the newest.
   int old_reads_max = std::numeric_limits<int>::max();
-  Reduction reduction = Reduction::kSourceSets;  // without a bound on preemptions
+  Reduction reduction = Reduction::kSourceSets;  // used only without a bound on preemptions
   int64_t runs_max = 5'000'000;
   int steps_max = 1000;
 };
 
 struct Outcome {
-  std::string failure;    // what went wrong and the schedule, step by step; empty if nothing did
-  std::string schedule;   // the failing one, for Replay
-  int64_t schedules = 0;  // run to their end
-  int64_t cut = 0;        // left when found to be like one run before
+  std::string failure;    // what failed, and the steps of that schedule; empty if nothing failed
+  std::string schedule;   // the schedule that failed, for Replay
+  int64_t schedules = 0;  // schedules that were run to their end
+  int64_t cut = 0;        // runs that were cut because they are equivalent to an earlier one
   int64_t steps = 0;
-  bool is_exhausted = false;  // there are no more
+  bool is_exhausted = false;  // all schedules within the bounds are covered
 
-  // Everything was walked through, and nothing failed.
+  // The exploration was complete, and nothing failed.
   bool holds() const { return is_exhausted && failure.empty(); }
 };
 
-// Stops at the first failure. With UNDERSTUDY_SCHEDULE in the environment it
-// runs that schedule only.
+// Explores until the first failure. If UNDERSTUDY_SCHEDULE is set in the environment, runs only that schedule.
 Outcome Explore(const Bounds& bounds, absl::FunctionRef<void(Program&)> set_up);
 
-// Runs one schedule; its failure, or its steps if there is none.
+// Runs one schedule. Returns its failure, if there is one, and its steps.
 std::string Replay(absl::string_view schedule, absl::FunctionRef<void(Program&)> set_up);
 
 }  // namespace understudy::model

@@ -22,7 +22,7 @@ constexpr auto kRelease = std::memory_order_release;
 constexpr auto kAcqRel = std::memory_order_acq_rel;
 constexpr auto kSeqCst = std::memory_order_seq_cst;
 
-// Two atomics and what up to four threads read.
+// Two atomics, a plain variable, and the values that up to four threads read.
 struct Litmus {
   ModelAtomic<int> x{0}, y{0};
   ModelPlain<int> plain{0};
@@ -36,8 +36,8 @@ struct Litmus {
   }
 };
 
-// What the threads read in all schedules together. All orders of their
-// operations, and those that the reduction leaves, must tell the same.
+// Returns the values that the threads read, over all schedules. All orders of their operations must give the same
+// values as the schedules that the reduction leaves.
 template <class... Bodies>
 std::set<std::string> Results(Bodies... bodies) {
   std::set<std::string> results, all_results;
@@ -150,14 +150,14 @@ TEST(ExplorerTest, CountsSchedulesExactly) {
   EXPECT_EQ(count({}, false), 1) << "nothing depends on their order";
   EXPECT_EQ(count({.preemptions_max = 100}, false), 1680);
   EXPECT_EQ(count({.preemptions_max = 0}, true), 6);
-  // One preemption: of 3 threads, at 2 places of the first (then 2 others, in an order of the 3 left) or of the second.
+  // One preemption permits more schedules than none, and fewer than two preemptions.
   EXPECT_GT(count({.preemptions_max = 1}, true), 6);
   EXPECT_LT(count({.preemptions_max = 1}, true), count({.preemptions_max = 2}, true));
 }
 
 TEST(ExplorerTest, LeavesOutNoScheduleThatDiffers) {
-  // Each reduction runs one of those that are alike to its end, so both run as many. Threads that fail to change
-  // something, sleep and wake each other: there a reduction is easily wrong.
+  // Each reduction runs one schedule of each set of equivalent ones to its end, so both run the same number. The
+  // threads have a compare-and-swap that fails, and they sleep and wake each other, where a reduction is easily wrong.
   const auto explore = [](Reduction reduction) {
     return Explore({.reduction = reduction}, [](Program& program) {
       auto litmus = std::make_shared<Litmus>();

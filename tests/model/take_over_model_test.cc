@@ -1,8 +1,8 @@
-// The take-over of a stuck worker's slot and queue (semantics 5.13): each actor that was runnable there runs once, and
-// none is left behind a handler that does not return.
+// Explores the take-over of a stuck worker's slot and queue (semantics 5.13): each actor that was runnable there runs
+// once, and none is left behind a handler that does not return.
 //
-// The steps are those of actors/thread_pool*.cc, over the real ReadySlot, RunQueue and BiasedLock. An actor that is
-// moved to the shared queue is taken as done.
+// The model repeats the steps of actors/thread_pool*.cc, over the real ReadySlot, RunQueue and BiasedLock. An actor
+// that is moved to the shared queue counts as run.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -36,9 +36,9 @@ struct Item {
 
 enum class Bug {
   kNone,
-  kWithoutSeizure,  // the slot is taken while the owner may use it
-  kSlotStaysInUse,  // what the handler makes runnable afterwards goes into the slot
-  kSlotOnly,        // the queue is left behind
+  kWithoutSeizure,  // the watchdog takes the slot over without a seizure, while the owner may use it
+  kSlotStaysInUse,  // actors that the handler makes runnable afterwards still go into the slot
+  kSlotOnly,        // the watchdog takes the slot over, but leaves the queue
 };
 
 enum class Handler { kReturns, kIsStuckForEver };
@@ -49,12 +49,12 @@ struct Pool {
   using Queue = RunQueue<Item, kCapacity, Atomics>;
 
   explicit Pool(size_t queued) {
-    // What the worker has when its handler begins: one in the slot, others in the queue.
+    // When its handler begins, the worker has one actor in the slot and `queued` others in the queue.
     Expect(slot.Put(&items[0]) == nullptr, "the slot is empty");
     for (size_t i = 0; i < queued; ++i) Expect(queue.Push(&items[made++]), "there is room");
   }
 
-  // The worker: in its handler it makes two more actors runnable.
+  // The worker. In its handler it makes `schedules` more actors runnable.
   void Work(Handler handler, size_t schedules) {
     handlers.store(handlers.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     lock.Release();
@@ -104,7 +104,7 @@ struct Pool {
     if (next != nullptr) Take(next);
     if (kBug != Bug::kSlotOnly) Steal(watchdog_batch, 100);
   }
-  // Another worker, or the watchdog.
+  // Called by another worker or by the watchdog.
   void Steal(typename Queue::Batch& batch, int times) {
     for (int i = 0; i < times; ++i) {
       const size_t count = queue.Steal(batch);
@@ -112,14 +112,14 @@ struct Pool {
       for (size_t k = 0; k < count; ++k) Take(batch[k]);
     }
   }
-  // It runs it, or gives it to one that does.
+  // Counts the actor as run. The real code runs the actor, or gives it to a thread that does.
   void Take(Item* item) {
     Expect(item != nullptr, "the item is seen with its place");
     item->runs = item->runs + 1;
   }
 
   void Check(Handler handler) {
-    if (handler == Handler::kIsStuckForEver && takeovers == 0) TakeOver();  // the watchdog tries until it has
+    if (handler == Handler::kIsStuckForEver && takeovers == 0) TakeOver();  // the watchdog tries until it succeeds
     for (Item* item : owner_shared) Take(item);
     for (size_t i = 0; i < made; ++i) Expect(items[i].runs == 1, "what was runnable runs once");
     Expect(queue.size() == 0, "the queue is empty");
@@ -130,11 +130,11 @@ struct Pool {
   Queue queue;
   typename Atomics::template Atomic<uint64_t> handlers{0};
   std::array<Item, 6> items;
-  size_t made = 1;                  // the owner's
+  size_t made = 1;                  // written by the owner
   std::vector<Item*> owner_shared;  // the owner's part of the shared queue
   typename Queue::Batch watchdog_batch;
   typename Queue::Batch thief_batch;
-  int takeovers = 0;  // the watchdog's
+  int takeovers = 0;  // written by the watchdog
 };
 
 struct Script {

@@ -1,8 +1,8 @@
-// Timers (actors/internal/scheduling/timer_table.h, timer_wheel.h): each timer fires once or is cancelled once,
-// whichever comes first; a handle of an earlier use of an entry does nothing to its later use; and the firing thread
-// does not sleep past a timer that was armed meanwhile.
+// Explores timers (actors/internal/scheduling/timer_table.h, timer_wheel.h). Each timer fires once or is cancelled
+// once, whichever comes first; a handle of an earlier use of an entry does nothing to its later use; and the firing
+// thread does not sleep past a timer that was armed meanwhile.
 //
-// The firing thread's steps are those of actors/internal/scheduling/timer_thread.cc.
+// The model repeats the firing thread's steps in actors/internal/scheduling/timer_thread.cc.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -31,12 +31,12 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kDue = 1;
 constexpr int64_t kLater = int64_t{1} << 40;
-constexpr size_t kTimers = 6;  // of one run
+constexpr size_t kTimers = 6;  // timers of one run
 
 enum class Bug {
   kNone,
-  kFireWithoutExchange,  // it looks whether the timer was cancelled, then fires it
-  kFreeBeforeUse,        // the entry goes back before its value was used
+  kFireWithoutExchange,  // checking that a timer is not cancelled and firing it are two steps
+  kFreeBeforeUse,        // an entry is freed before its value has been used
 };
 
 template <Bug kBug, class Atomics>
@@ -51,7 +51,7 @@ struct Timers {
     const uint64_t id = ids[timer].load(std::memory_order_acquire);
     if (id != 0 && table.Cancel(id)) ++cancelled[timer];
   }
-  // The firing thread.
+  // One round of the firing thread.
   void Round(int64_t now) {
     for (typename Table::Entry* entry = table.TakeArmed(); entry != nullptr;) {
       typename Table::Entry* const after = entry->next;
@@ -80,7 +80,7 @@ struct Timers {
 
   Table table;
   TimerWheel<typename Table::Entry> wheel;
-  std::array<ModelAtomic<uint64_t>, kTimers> ids;                   // as an arming thread makes them known
+  std::array<ModelAtomic<uint64_t>, kTimers> ids;                   // published by the arming threads
   std::array<int, kTimers> armed = {}, cancelled = {}, fired = {};  // one thread writes each
 };
 
@@ -90,7 +90,7 @@ void NameAll(Program& program, const T& timers) {
   program.Name(timers.ids, "ids");
 }
 
-// One thread arms a timer, another cancels it, a third fires.
+// Three threads: the first arms a timer, the second cancels it, and the third fires it.
 template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
 Outcome ExploreCancel(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {
@@ -105,7 +105,8 @@ Outcome ExploreCancel(const Bounds& bounds) {
 
 TEST(TimerModelTest, ATimerFiresOrIsCancelledOnce) { ExpectHolds(ExploreCancel<>({}), 19); }
 
-// The timer is armed already, so that it is the cancelling and the firing thread that meet.
+// The first timer is armed before the threads start, so the cancelling and the firing thread compete for it. Another
+// timer is armed meanwhile.
 template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
 Outcome ExploreMeeting(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {
@@ -121,7 +122,7 @@ Outcome ExploreMeeting(const Bounds& bounds) {
 
 TEST(TimerModelTest, AlsoWhenItIsInTheWheelAndAnotherIsArmed) { ExpectHolds(ExploreMeeting<>({}), 2'500); }
 
-// Three calls by each.
+// Three threads make three calls each.
 Outcome ExploreThrees(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {
     auto timers = std::make_shared<Timers<Bug::kNone, ModelAtomics>>();
@@ -139,9 +140,9 @@ TEST(TimerModelTest, AlsoWithThreeCallsByEachWhereLoadsReadTheNewest) {
   ExpectHolds(ExploreThrees({.old_reads_max = 0}), 500'000);
 }
 
-// Entries go round: two are free, and are armed, fired and armed again. A late cancel of what an entry was before does
-// nothing to what it is; and who took a look at the free list, slept, and finds the same entry first does not put back
-// what came after it then.
+// Entries are reused: two are free, and are armed, fired and armed again. A late cancel of an earlier use of an entry
+// must do nothing to its present use. A thread that has read the first free entry and its next, was delayed, and finds
+// the same entry at the head must not store the next that it read before (ABA).
 template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
 Outcome ExploreReuse(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {
@@ -161,7 +162,7 @@ TEST(TimerModelTest, AlsoWhenEntriesAreUsedAgainAndAtMostThreePreemptions) {
   ExpectHolds(ExploreReuse<>({.preemptions_max = 3, .old_reads_max = 0}), 100'000);
 }
 
-// The first two timers of a table, whose chunk both threads would make.
+// Two threads arm the first two timers of a table, and both would allocate the table's first chunk.
 Outcome ExploreFreshChunk(const Bounds& bounds) {
   return Explore(bounds, [](Program& program) {
     auto timers = std::make_shared<Timers<Bug::kNone, ModelAtomics>>();
@@ -183,7 +184,7 @@ TEST(TimerModelTest, AFireThatLooksAndThenFiresIsFound) {
   EXPECT_THAT(ExploreMeeting<Bug::kFireWithoutExchange>({}).failure, HasSubstr("fires or is cancelled, once"));
 }
 
-// The bug: the free list's tag, the upper bits of its head, is left out.
+// The bug: the head of the free list has no tag in its upper bits.
 template <class T>
 struct UntaggedAtomic : ModelAtomic<T> {
   using ModelAtomic<T>::ModelAtomic;
@@ -211,9 +212,8 @@ TEST(TimerModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {
   EXPECT_THAT((ExploreReuse<Bug::kNone, WithoutAcquire>({}).failure), HasSubstr("race: "));
 }
 
-// The firing thread sleeps until the first timer that it knows of is due: for
-// ever when there is none. Who arms a timer wakes it. The flag that a mutex
-// guards there is an atomic here.
+// The firing thread sleeps until the first timer that it knows of is due, or for ever if it knows of none. A thread
+// that arms an earlier timer wakes it. The flag `is_woken` is an atomic here; in the real code a mutex guards it.
 template <class Atomics>
 struct Sleeper {
   TimerTable<int, Atomics, 6, 2> table;

@@ -1,5 +1,5 @@
-// Policies with a bug: memory orders that are weaker than the code asks for. A model under which the code still passes
-// with such a policy does not show that its orders are needed.
+// Policies with a bug: their memory orders are weaker than the code asks for. If the code passes a model under such a
+// policy too, that model does not show that the orders are needed.
 #ifndef UNDERSTUDY_TESTS_MODEL_WEAKENED_H_
 #define UNDERSTUDY_TESTS_MODEL_WEAKENED_H_
 
@@ -11,8 +11,8 @@ namespace understudy::model {
 
 enum class Lost { kRelease, kAcquire, kTotalOrder };
 
-// Where an operation cannot have the order that is left, as a load acq_rel, the
-// model takes the part that it can have.
+// The result may be an order that the operation cannot have, such as acq_rel for a load. The model then takes the part
+// of it that the operation can have.
 template <Lost kLost>
 constexpr std::memory_order Weaker(std::memory_order order) {
   switch (order) {

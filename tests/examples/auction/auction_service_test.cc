@@ -1,4 +1,4 @@
-// The service as a whole, simulated: its results are right under every seed, with and without failures.
+// Tests of the whole service, simulated: its results are right under every seed, with and without failures.
 #include <cstdint>
 #include <string>
 #include <vector>

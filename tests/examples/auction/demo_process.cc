@@ -34,7 +34,7 @@ std::string NewToken() {
   return absl::StrCat("AUCTION_TEST_TOKEN=", getpid(), "-", ++count, "-", absl::ToUnixNanos(absl::Now()));
 }
 
-// A descriptor that is readable when the process has ended; -1 when it has gone.
+// Returns a descriptor that becomes readable when the process ends; -1 if the process no longer exists.
 int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 int MillisecondsUntil(absl::Time deadline) {
@@ -96,12 +96,12 @@ void DemoProcess::ReadOutput() {
 }
 
 bool DemoProcess::AwaitEvent(absl::Time deadline) {
-  pollfd watched[] = {{.fd = output_fd_, .events = POLLIN, .revents = 0},  // poll passes over a -1
+  pollfd watched[] = {{.fd = output_fd_, .events = POLLIN, .revents = 0},  // poll ignores a descriptor of -1
                       {.fd = pid_fd_, .events = POLLIN, .revents = 0}};
   if (poll(watched, 2, MillisecondsUntil(deadline)) <= 0) return absl::Now() < deadline;
   if (watched[0].revents != 0) {
     ReadOutput();
-  } else if (waitpid(pid_, &wait_status_, WNOHANG) == pid_) {  // all of its output is read
+  } else if (waitpid(pid_, &wait_status_, WNOHANG) == pid_) {  // only when all available output is read
     ended_ = true;
     close(std::exchange(pid_fd_, -1));
   }
@@ -154,7 +154,7 @@ bool DemoProcess::AwaitNoneLeft(absl::Duration patience) {
     const std::vector<pid_t> left = Processes();
     if (left.empty()) return true;
     pollfd watched = {.fd = OpenPid(left.front()), .events = POLLIN, .revents = 0};
-    if (watched.fd < 0) continue;  // gone meanwhile
+    if (watched.fd < 0) continue;  // the process is gone by now
     const int ready = poll(&watched, 1, MillisecondsUntil(deadline));
     close(watched.fd);
     if (ready <= 0 && absl::Now() >= deadline) return false;

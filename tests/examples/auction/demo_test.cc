@@ -1,4 +1,4 @@
-// The demo as a user runs it, with processes, sockets and signals.
+// Tests of the demo as a user runs it, with processes, sockets and signals.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,10 +31,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kPatience = absl::Minutes(4);
-// Ctrl-C and the end of the launcher leave nothing behind after two seconds, on an idle machine. The test waits for as
-// long as a machine with a load of 20 may need.
+// On an idle machine, Ctrl-C and the end of the launcher leave no process behind after two seconds. The tests wait for
+// as long as a machine with a load of 20 may need.
 constexpr absl::Duration kLeftoversGone = absl::Minutes(1);
-// Two seconds likewise, and before them what the processes take to stop.
+// The same two seconds, after the time that the processes take to stop, for such a machine.
 constexpr absl::Duration kGivenUpWithin = absl::Seconds(40);
 
 class DemoTest : public ::testing::Test {
@@ -49,7 +49,7 @@ class DemoTest : public ::testing::Test {
   std::string Kept(const std::string& file) const {
     return absl::StrCat(folder_.path(), "/auction-last-run-", getuid(), "/", file);
   }
-  // The folders that a run has left in its TMPDIR, but for that which it leaves to its user.
+  // The number of folders that a run has left in its TMPDIR, without the one that it leaves to its user.
   int FoldersLeft() const {
     int count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
@@ -108,7 +108,7 @@ lot { id: "clock" title: "A clock" reserve_price: "ten" minimum_increment: "1" c
   EXPECT_THAT(demo.output(), HasSubstr("2 faults"));
 }
 
-// The ledger is killed as often as it comes, until the launcher's tree gives up.
+// Kills the ledger each time that it has started, until the launcher's tree gives up.
 TEST_F(DemoTest, WhenTheTreeGivesUpTheRunEndsAndItsPageSaysWhy) {
   ASSERT_TRUE(WriteFile(ResultsPath(), "of an earlier run\n").ok());
   DemoProcess demo({"--speed=30", absl::StrCat("--results=", ResultsPath())}, folder_.path());

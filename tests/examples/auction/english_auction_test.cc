@@ -40,7 +40,7 @@ Offer MakeOffer(uint64_t id, const std::string& bidder, int64_t cents, int64_t t
   return offer;
 }
 
-// Asks once, when it is spawned, and keeps what comes.
+// Makes one offer when it is spawned, and keeps the answer.
 class Asker final : public understudy::Actor {
  public:
   using Answer = absl::optional<absl::StatusOr<OfferResult>>;
@@ -70,8 +70,8 @@ class PriceReader final : public WatcherActor {
   understudy::Behavior reading_{"reading", On(price_changed, &PriceReader::Read)};
 };
 
-// One lot, "lamp": reserve 100, increment 10, closes at 1,000 ms of the files
-// and an hour after the start here.
+// The tests have one lot, "lamp", with reserve 100 and increment 10. It closes at 1,000 ms of the files' time, which is
+// an hour after the start of the test.
 class EnglishAuctionTest : public ::testing::Test {
  protected:
   void SpawnBook() {

@@ -34,7 +34,7 @@ std::vector<Lot> TwoLots() {
   return lots;
 }
 
-// The only problem of `line` among good ones; the good ones must survive it.
+// Parses `line` between two good lines. Returns the only problem that is found; the good lines must be read.
 std::string ProblemOfLine(absl::string_view line) {
   std::vector<InputProblem> problems;
   const std::string good = "2024-05-04T14:00:00Z,anna,a,120.00\n";
@@ -150,7 +150,7 @@ TEST(BidsTest, GoodLinesAreReadInFileOrder) {
   EXPECT_EQ(bids[0].line, 2);
   EXPECT_EQ(bids[1].bidder, "de Vries, \"Bo\"");
   EXPECT_EQ(bids[1].line, 5);
-  // A quote after a blank is text: that line has one field too many.
+  // A quote after a blank is plain text, so that line has one field too many.
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].line, 4);
 }

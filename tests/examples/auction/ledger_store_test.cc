@@ -144,8 +144,7 @@ TEST(LedgerStoreTest, TextWithNulAndQuotesIsStoredAsItIs) {
   EXPECT_EQ(store->Load(odd)->best().bidder(), odd);
 }
 
-// The crash between the write and the answer: what a process committed before
-// SIGKILL is there, what it had only begun is not.
+// A process crashes between the write and the answer. The records that it committed before SIGKILL are in the ledger.
 TEST(LedgerStoreTest, CommitsSurviveAKillAndAreRecognisedAfterIt) {
   const std::string path = FreshPath();
   const pid_t child = fork();

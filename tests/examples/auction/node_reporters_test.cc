@@ -27,7 +27,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Fails when it is told to.
+// Fails when it is sent a price change.
 class Patient final : public WatcherActor {
  private:
   understudy::StartResult Start() override { return ready_; }
@@ -44,7 +44,7 @@ TEST(NodeStewardTest, ItsReportBalances) {
   EXPECT_EQ(report->node(), "house-1");
   EXPECT_EQ(report->os_pid(), getpid());
   EXPECT_EQ(report->accepted(), 2);
-  EXPECT_EQ(report->waiting(), 1);  // the request that it answers
+  EXPECT_EQ(report->waiting(), 1);  // the request that the report answers
   EXPECT_EQ(Imbalance(*report), 0);
   EXPECT_THAT(FormatMessageLedgers({*report}), HasSubstr("balances"));
   report->set_accepted(9);

@@ -14,7 +14,7 @@ namespace {
 
 const absl::Time kOpens = absl::FromUnixSeconds(5000);
 
-// The files' time: from 100 s to 1,100 s.
+// In these files, time runs from 100 s to 1,100 s.
 absl::StatusOr<Pace> PaceFor(const char* speed) {
   const std::vector<Lot> lots = {{.id = "a", .title = "A", .closes = absl::FromUnixSeconds(1100)}};
   const std::vector<Bid> bids = {{.time = absl::FromUnixSeconds(100), .bidder = "anna", .lot = "a", .cents = 1}};

@@ -34,7 +34,7 @@ TEST(AuctionRulesTest, TheFirstOfferMustReachTheReservePrice) {
 
 TEST(AuctionRulesTest, LaterOffersMustReachTheIncrement) {
   EXPECT_EQ(JudgeAt(100, 90), TOO_LOW);
-  EXPECT_EQ(JudgeAt(100, 100), TOO_LOW);  // a tie: the earlier one stands
+  EXPECT_EQ(JudgeAt(100, 100), TOO_LOW);  // a tie: the earlier offer stands
   EXPECT_EQ(JudgeAt(100, 109), TOO_LOW);
   EXPECT_EQ(JudgeAt(100, 110), ACCEPTED);
 }
@@ -63,7 +63,7 @@ TEST(OracleTest, CsvQuotesWhatNeedsIt) {
             "lot,winner,amount\na,\"de Vries, \"\"Bo\"\"\",120.50\nb,,\n");
 }
 
-// The oracle and the rules were written apart; they must agree on every input.
+// The oracle and the rules were written separately, so they must agree on every input.
 TEST(OracleTest, AgreesWithTheRulesOnRandomAuctions) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     understudy::Random random(seed);

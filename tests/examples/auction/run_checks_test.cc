@@ -58,7 +58,7 @@ Happening At(int64_t micros, const std::string& what, const std::string& who, co
   return MakeHappening(absl::FromUnixMicros(micros), "node", what, who, why);
 }
 
-// A small run in which everything holds.
+// A small run that passes every check.
 Evidence GoodRun() {
   Evidence run;
   run.lots = {{.id = "a", .title = "A"}, {.id = "b", .title = "B"}};

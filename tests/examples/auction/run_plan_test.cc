@@ -25,7 +25,7 @@ std::vector<Lot> Lots(int count) {
   return lots;
 }
 
-// `count` bids, in turn over the first `lots` lots.
+// Returns `count` bids, which go to the first `lots` lots in turn.
 std::vector<Bid> Bids(int count, int lots) {
   std::vector<Bid> bids;
   for (int i = 0; i < count; ++i) {

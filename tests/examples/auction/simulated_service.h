@@ -1,4 +1,4 @@
-// SimulatedService: the whole service on one thread with virtual time. Its processes are played by supervisors. One
+// SimulatedService: the whole service on one thread with virtual time, with supervisors in place of its processes. One
 // call is one run.
 #ifndef UNDERSTUDY_TESTS_EXAMPLES_AUCTION_SIMULATED_SERVICE_H_
 #define UNDERSTUDY_TESTS_EXAMPLES_AUCTION_SIMULATED_SERVICE_H_
@@ -16,7 +16,7 @@ namespace auction {
 struct SimulatedRun {
   Evidence evidence;
   std::string results_csv;
-  std::vector<std::string> trace;  // when asked for
+  std::vector<std::string> trace;  // only if the options ask for it
 };
 
 struct SimulationOptions {
@@ -26,14 +26,13 @@ struct SimulationOptions {
   bool with_trace = false;
 };
 
-// Fails the test when the run does not come to its end.
+// Fails the test if the run does not complete.
 SimulatedRun Simulate(const std::vector<Lot>& lots, const std::vector<Bid>& bids, const SimulationOptions& options);
 
-// What CheckRun finds wrong, a line each.
+// Returns the faults that CheckRun finds, one line each.
 std::string FaultsOf(const SimulatedRun& run);
 
-// A random input: `lot_count` lots and `bid_count` bids of five bidders, with
-// ties, low and late offers.
+// Make a random input: `lot_count` lots, and `bid_count` bids of five bidders, with ties and with low and late offers.
 std::vector<Lot> RandomLots(uint64_t seed, int lot_count);
 std::vector<Bid> RandomBids(uint64_t seed, const std::vector<Lot>& lots, int bid_count);
 

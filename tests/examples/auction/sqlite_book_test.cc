@@ -40,7 +40,7 @@ RecordRequest OfferRecord(uint64_t id, const std::string& lot) {
   return request;
 }
 
-// Asks for many records at once, and then loads; keeps what comes.
+// Asks to record many offers at once, then asks to load the lot, and keeps the answers.
 class Clerk final : public understudy::Actor {
  public:
   struct Log {

@@ -1,4 +1,4 @@
-// Whether the demo's page has colours, and where.
+// Tests that the demo's page has colours only in a terminal, and in the right places.
 #include "understudy/examples/auction/terminal.h"
 
 #include "gtest/gtest.h"

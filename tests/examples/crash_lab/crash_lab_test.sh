@@ -1,5 +1,5 @@
 #!/bin/bash
-# The crash lab as its user runs it: what it prints for a script is always the same, and it leaves no process behind.
+# The crash lab as its user runs it: its output for a script is always the same, and it leaves no process behind.
 set -u
 lab=examples/crash_lab/crash_lab
 here=tests/examples/crash_lab
@@ -38,7 +38,7 @@ if [ "$status" != 2 ] || ! grep -q "bad.textproto:1: intensity: -1 is negative" 
   failed=1
 fi
 
-# `bazel run` says where its user is: relative paths are taken from there.
+# `bazel run` tells the program the user's folder, from which relative paths are resolved.
 printf 'quit\n' >"$TEST_TMPDIR/quit.txt"
 cp examples/crash_lab/lab_tree.textproto "$TEST_TMPDIR/tree.textproto"
 for flags in --script=quit.txt "--script=quit.txt --tree=tree.textproto"; do
@@ -62,7 +62,7 @@ for script in "$TEST_TMPDIR" "$TEST_TMPDIR/none"; do
   fi
 done
 
-# Its process children have ended with it.
+# The lab's process children have ended with it.
 if grep -slz "^CRASH_LAB_TOKEN=$$\$" /proc/[0-9]*/environ | xargs -r -n1 dirname | while read -r process; do
   tr '\0' ' ' <"$process/cmdline"; done | grep -q lab_process; then
   echo "a lab_process lives on"

@@ -23,7 +23,7 @@ using ::testing::Gt;
 using IntBuffer = BoundedBuffer<int>;
 constexpr absl::Duration kLong = absl::Hours(1);
 
-// Puts `count` items, one after another, and says that it is done.
+// Puts `count` items, one after another, and then tells the buffer that it is done.
 class Producer final : public Actor {
  public:
   Producer(Ref<IntBuffer> buffer, int id, int count) : buffer_(buffer), id_(id), count_(count) {}
@@ -43,7 +43,7 @@ class Producer final : public Actor {
   int count_;
 };
 
-// Takes until the buffer is closed.
+// Takes items until the buffer is closed.
 class Consumer final : public Actor {
  public:
   Consumer(Ref<IntBuffer> buffer, std::vector<int>* taken) : buffer_(buffer), taken_(taken) {}
@@ -68,8 +68,9 @@ class Consumer final : public Actor {
 using BoundedBufferTest = ActorTest;
 
 // SEL 11
-// The defaults of the Savina suite: 40 producers of 1,000 items, 40 consumers, a buffer of 10 (its 50, less one item in
-// flight for each producer: here `put` waits, so none is in flight). It ends by itself.
+// The defaults of the Savina suite: 40 producers of 1,000 items, 40 consumers, and a buffer of 10. The suite's buffer
+// is 50, less one item in flight for each producer; here `put` waits, so no item is in flight. The buffer ends by
+// itself.
 TEST_F(BoundedBufferTest, FortyThousandItemsPassAndItIsNeverFullerThanItsBound) {
   constexpr int kEach = 1000;
   constexpr int kProducers = 40;

@@ -35,9 +35,10 @@ TEST_F(EarlyStopTest, WithoutAnEnoughItFindsAllSolutions) {
 }
 
 // SEL 13
-// N = 12, boards of four queens are solved alone, the first 100 solutions, 20 workers: by rank at most a quarter of the
-// boards is handled that is handled by arrival. A board takes a millisecond of virtual time, so that workers work side
-// by side. What is still under way when the master stops is a dead letter.
+// N = 12; boards with four queens are solved by one worker alone; the search stops at 100 solutions; 20 workers. By
+// rank, the workers handle at most a quarter of the boards that they handle by arrival. A board takes a millisecond of
+// virtual time, so that the workers work at the same time. Messages that are still under way when the master stops
+// become dead letters.
 TEST_F(EarlyStopTest, ByRankAFractionOfTheBoardsIsEnough) {
   Search search{.queens = 12, .alone_from = 4, .enough = 100, .workers = 20, .board_takes = absl::Milliseconds(1)};
   const Found by_rank = Run(search);

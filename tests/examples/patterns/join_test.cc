@@ -19,13 +19,13 @@ namespace {
 constexpr size_t kSources = 8;
 constexpr int kRows = 10'000;
 
-// An item of a source: which one, and its number there.
+// An item: the number of its source, and its number in that source.
 using Item = std::pair<size_t, int>;
 
 struct Begin {};
 
-// Sends its items in bursts whose size is its rate: of eight sources the last
-// is eight times as fast as the first.
+// Sends its items in bursts. The size of a burst is the source's rate: the last of eight sources is eight times as fast
+// as the first.
 class Source final : public Actor {
  public:
   Mailbox<"begin", Begin> begin{this};
@@ -57,7 +57,7 @@ std::vector<std::vector<Item>> JoinAll(TestSystem& system) {
 using JoinTest = ActorTest;
 
 // SEL 10
-// Eight sources with rates from 1 to 8, 10,000 items each: the k-th row holds the k-th item of each.
+// Eight sources with rates from 1 to 8 send 10,000 items each. The k-th row holds the k-th item of each source.
 TEST_F(JoinTest, InAnyOrderTheKthRowHoldsTheKthItemOfEachSource) {
   const std::vector<std::vector<Item>> rows = JoinAll<Join<Item>>(system());
   ASSERT_EQ(rows.size(), static_cast<size_t>(kRows));

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What the permits allow at any moment, and in what order they were given.
+// Records the order in which permits were given, and whether a writer was ever active beside another user.
 struct History {
   int readers = 0;
   int readers_max = 0;
@@ -35,7 +35,7 @@ struct History {
   void End(bool writes) { (writes ? writers : readers) -= 1; }
 };
 
-// Reads or writes `times`, each time for a second, after `delay`.
+// Waits for `delay`, then reads or writes `times` times, for a second each time.
 class User final : public Actor {
  public:
   struct Plan {
@@ -111,8 +111,8 @@ TEST_F(ReadersWriterTest, WritersFirstOvertakeReadersThatWait) {
 }
 
 // SEL 12
-// The concurrent dictionary of the Savina suite in small: 20 users, of which two write, with different seeds. The
-// history's checker says that a writer is always alone; by arrival nobody starves.
+// A small version of the concurrent dictionary of the Savina suite: 20 users, of which two write, with different seeds.
+// The history shows that a writer is always alone, and that every user gets all of its permits.
 TEST(ReadersWriterHistoryTest, AWriterIsAlwaysAloneAndByArrivalAllComeToTheirEnd) {
   ForEachSeed(20, [](uint64_t seed) {
     for (const Precedence precedence : {Precedence::kArrival, Precedence::kReaders, Precedence::kWriters}) {

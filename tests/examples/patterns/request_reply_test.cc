@@ -24,8 +24,8 @@ using ::testing::StartsWith;
 using RequestReplyTest = ActorTest;
 
 // SEL 8
-// The logistic map of the Savina suite, on one thread: ten series of 25,000 terms; sanitized of 8,000, which have the
-// same sum. Nobody counts: GetTerm, sent after the last NextTerm, is answered after it.
+// The logistic map of the Savina suite, on one thread: ten series of 25,000 terms, or of 8,000 under a sanitizer, which
+// have the same sum. No actor counts the terms: GetTerm is sent after the last NextTerm, so it is answered after it.
 TEST_F(RequestReplyTest, TheLogisticMapHasItsKnownSum) {
   constexpr int kSeries = 10;
   constexpr int kTerms = kIsSanitized ? 8000 : 25'000;
@@ -46,7 +46,7 @@ TEST_F(RequestReplyTest, TheLogisticMapHasItsKnownSum) {
   EXPECT_TRUE(dead_letters().empty());
 }
 
-// Asks, and watches whom it asks.
+// Asks `computer` and monitors it.
 class Patient final : public Actor {
  public:
   Mailbox<"next", NextTerm> next{this};
@@ -74,7 +74,8 @@ class Patient final : public Actor {
 };
 
 // SEL 37
-// A replier that is killed: the requester, blocked for its reply, is freed by a monitor, whose Down no guard closes.
+// The replier is killed. A monitor frees the requester, which waits for the reply, because no guard can hold back the
+// Down.
 TEST_F(RequestReplyTest, ABlockedRequesterGoesOnWhenItsReplierIsKilled) {
   Probe<std::string> out(system());
   Probe<Compute> computer(system());  // never replies
@@ -88,7 +89,7 @@ TEST_F(RequestReplyTest, ABlockedRequesterGoesOnWhenItsReplierIsKilled) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("down Killed", "alone"));
 }
 
-// Keeps whom it has to answer.
+// Keeps its repliers and never answers.
 class Hesitant final : public Actor {
  public:
   Mailbox<"compute", Call<double, double>> compute{this};
@@ -105,7 +106,7 @@ class Hesitant final : public Actor {
   Behavior thinking_{"thinking", On(compute, &Hesitant::Keep)};
 };
 
-// The same as a coroutine.
+// The requester Patient, as a coroutine.
 class Awaiting final : public Actor {
  public:
   Mailbox<"next", NextTerm> next{this};

@@ -50,7 +50,7 @@ TEST_P(SavinaTest, HasItsResultWithTheLeastSize) {
 }
 
 // SEL 35
-// Sizes for which the suite's results are known, from other implementations.
+// Sizes for which other implementations give the suite's results.
 TEST(SavinaResultsTest, KnownResultsOfTheSuiteAreFound) {
   const std::map<absl::string_view, std::pair<int64_t, absl::string_view>> known = {
       {"bitonic_sort", {4096, "4096 numbers in order, sum 135063552"}},

@@ -1,4 +1,4 @@
-// One kind of items, in virtual time.
+// Tests of one kind of items, in virtual time.
 #include "understudy/examples/shop/inventory.h"
 
 #include <cstdint>
@@ -77,7 +77,7 @@ TEST_F(InventoryTest, TheNextLifeKnowsWhatWasConfirmed) {
   EXPECT_FALSE(Reserve(second, "c", 1).ok());
 }
 
-// The pool begins without children, and its InitialChildren come again.
+// A restarted pool begins without children, and its InitialChildren start them again.
 TEST_F(InventoryTest, WhenThePoolEndsItsItemsComeBack) {
   system().Spawn(InventoryTree({{"tea", 10}, {"rum", 5}}, &journal_));
   const auto rum = system().Lookup<ItemRef>("inventory/rum", absl::Seconds(5));

@@ -1,4 +1,4 @@
-// Orders and the desk in virtual time; a mock stands for the item.
+// Tests of orders and the desk in virtual time; a mock stands for the item.
 #include "understudy/examples/shop/orders.h"
 
 #include <string>
@@ -65,7 +65,7 @@ TEST_F(OrdersTest, AnOrderIsPlacedPaidAndShipped) {
   tea_.ship.Expect(Property(&OrderRequest::order, "a"));
   EXPECT_EQ(Call(desk_.ship(), "a")->state(), OrderStatus::SHIPPED);
   system().Advance(absl::Minutes(1));
-  EXPECT_FALSE(system().WhereIs("order/a").has_value());  // it has ended, and is found in the journal
+  EXPECT_FALSE(system().WhereIs("order/a").has_value());  // the order's actor has ended; the journal has the order
   EXPECT_EQ(StateOf("a"), OrderStatus::SHIPPED);
 }
 

@@ -50,7 +50,7 @@ class PythonCustomerTest(unittest.TestCase):
         self.shop.stdout.close()
 
     def is_serving(self):
-        """What grpc.health.v1 says of the shop: not before its actor has started."""
+        """Whether grpc.health.v1 says that the shop is serving, which is so once its actor has started."""
         health = self.channel.unary_unary("/grpc.health.v1.Health/Check")
         return health(text(1, "shop.Shop"), timeout=WITHIN) == b"\x08\x01"
 

@@ -37,7 +37,7 @@ constexpr int32_t kItems = 12;  // few, so that some orders find none
 constexpr int kOrders = 20;
 constexpr int kSteps = 60;
 
-// One run: random calls of customers, who repeat some of them, among random faults.
+// A scenario: random calls of customers, who repeat some of them, among random faults.
 class Scenario {
  public:
   explicit Scenario(uint64_t seed)
@@ -53,15 +53,16 @@ class Scenario {
   void Play() {
     for (int step = 0; step < kSteps; ++step) {
       if (cluster_.IsRunning("shop")) random_.Below(20) == 0 ? KillOrder() : CallShop();
-      // Often so short that the next step finds messages under way.
+      // Often so short that messages are still under way in the next step.
       const uint64_t longest[] = {2, 4, 50, 2000};
       faults_.RunFor(absl::Milliseconds(random_.Below(longest[random_.Below(4)])));
     }
     faults_.Heal();
-    cluster_.RunFor(absl::Minutes(2));  // unpaid orders cancel themselves, and everybody hears of it
+    cluster_.RunFor(absl::Minutes(2));  // unpaid orders cancel themselves, and all messages about it arrive
   }
 
-  // What is wrong at the end: the item must count what the orders say, and these must say what customers were told.
+  // Returns the faults at the end, or an empty text. The item's counts must agree with the orders, and the orders must
+  // agree with the answers that the customers got.
   std::string Faults() {
     std::map<OrderStatus::State, int> items;
     const std::vector<std::string> orders = orders_.Keys().value();
@@ -141,13 +142,13 @@ class Scenario {
   understudy::Random random_;
   MemoryJournal items_;
   MemoryJournal orders_;
-  std::set<std::string> paid_;     // by what their customers were told
-  std::set<std::string> shipped_;  // by what their customers were told
+  std::set<std::string> paid_;     // according to the answers that customers got
+  std::set<std::string> shipped_;  // according to the answers that customers got
   understudy::SimulatedCluster cluster_;
   understudy::RandomFaults faults_;
 };
 
-// Counts of all runs.
+// Counts over all runs.
 int paid = 0;
 int shipped = 0;
 
@@ -161,7 +162,7 @@ void ExpectNoItemLostOrSoldTwice(uint64_t seed) {
 
 TEST(ShopClusterTest, NoItemIsLostOrSoldTwice) {
   understudy::ForEachSeed(50, ExpectNoItemLostOrSoldTwice);
-  if (understudy::SeedFromEnvironment().has_value()) return;  // one run may have none
+  if (understudy::SeedFromEnvironment().has_value()) return;  // a single run may pay or ship no order
   EXPECT_GT(paid, 0);
   EXPECT_GT(shipped, 0);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The shop as processes: the stock's is killed with SIGKILL under load, orders go on, and the stock is right.
+"""The shop as processes: the stock's process is killed with SIGKILL under load, orders go on, and the stock is right.
 
-Waits for events only, each until a deadline that a loaded machine keeps.
+The test waits for events only.
 """
 
 import os
@@ -16,7 +16,7 @@ ITEMS = 1000
 
 
 def children_named(name, parent):
-    """The pids of the children of that process that run that binary."""
+    """The pids of the children of the process `parent` that run the binary `name`."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,5 +1,5 @@
-// A customer's order as one trace of three processes: the customer (this test), the shop and the stock. The collector
-// is this test's, too.
+// A test that a customer's order is one trace of three processes: the customer (this test), the shop and the stock. The
+// collector runs in this test, too.
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -35,7 +35,7 @@ namespace {
 
 using Spans = TestCollector::Spans;
 
-// The shop as a process of its own, which starts that of the stock.
+// The shop as a process of its own, which starts the process of the stock.
 class ShopProcess {
  public:
   explicit ShopProcess(const std::string& collector) {
@@ -59,7 +59,7 @@ class ShopProcess {
     while (read(pipe_ends[0], &next, 1) == 1 && next != '\n') address_ += next;
     close(pipe_ends[0]);
   }
-  // Lets it drain, and returns its exit code.
+  // Lets the shop drain, and returns its exit code.
   int Stop() {
     kill(pid_, SIGTERM);
     int status = 0;
@@ -73,7 +73,7 @@ class ShopProcess {
   std::string address_;
 };
 
-// Calls until the shop has started and knows the answer.
+// Repeats the call until the shop has started and the call has a known outcome.
 grpc::Status Place(shop::Shop::Stub& stub, const std::string& traceparent) {
   shop::PlaceRequest request;
   request.set_order("traced-1");
@@ -95,7 +95,7 @@ bool Has(const Spans& spans, absl::string_view service, absl::string_view name) 
   });
 }
 
-// The names of a span's ancestors, from the first span of the trace to itself.
+// Returns the names of the spans from the first span of the trace to the given one.
 std::vector<std::string> Path(const Spans& spans, absl::string_view service, absl::string_view name) {
   std::map<std::string, const TestCollector::Received*> by_id;
   const TestCollector::Received* at = nullptr;
@@ -138,7 +138,7 @@ TEST(ShopTraceTest, AnOrderIsOneTraceOfCustomerShopAndStock) {
   const auto buy = std::find_if(spans.begin(), spans.end(), [](const auto& of) { return of.span.name() == "buy"; });
   ASSERT_NE(buy, spans.end());
   const std::string trace = buy->span.trace_id();
-  // The shop has begun no trace of its own, because each of the customer's calls says which it belongs to.
+  // The shop has begun no trace of its own, because each call of the customer names the trace that it belongs to.
   for (const TestCollector::Received& received : spans) EXPECT_EQ(received.span.trace_id(), trace);
   EXPECT_EQ(Path(spans, "inventory", "handle shop.Item/Reserve"),
             (std::vector<std::string>{"customer: buy", "shop: shop.Shop/Place", "shop: call shop.Shop/Place",
