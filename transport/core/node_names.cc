@@ -89,7 +89,9 @@ NodeNames::Taken NodeNames::OnChanges(absl::string_view peer, absl::string_view 
   absl::MutexLock lock(&mu_);
   Taken taken;
   (void)table_.TakeTellsOthers();
+  (void)table_.TakeCounted();
   taken.status = table_.OnChanges(peer, bytes);
+  taken.is_counted = table_.TakeCounted();
   taken.tells_others = table_.TakeTellsOthers();
   TakeChanges(&taken.refusals);
   return taken;

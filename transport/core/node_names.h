@@ -61,6 +61,7 @@ class NodeNames {
                       Fingerprints fingerprints);
   struct Taken {
     absl::Status status;
+    bool is_counted = false;                  // OnChangesEntered must be called
     bool tells_others = false;                // other peers must be told something
     std::vector<NameTable::Change> refusals;  // kRefused, kNotGranted and kTooMany, for the peer's own deliveries
   };

@@ -198,7 +198,7 @@ void PeerCore::OnNames(const NamesPart& part) {
                                          : is_many ? " (TLS and Unix sockets prove it)"
                                                    : " (NodeOptions::grants can grant it)")});
   }
-  deliveries_.push_back(NamesEntered{.session = Session()});
+  if (taken.is_counted) deliveries_.push_back(NamesEntered{.session = Session()});
   TellNamesLocked();
   tells_names_ = tells_names_ || taken.tells_others;
   if (!taken.status.ok()) peer_->session.EndForBadFrame(taken.status.message(), Now());

@@ -152,6 +152,7 @@ absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view
   if (changes.changes_size() == 0 && changes.definitions_size() == 0 && changes.descriptions_size() == 0) {
     return absl::OkStatus();
   }
+  counted_ = true;
   if (++peer.parts_not_entered > limits::kNamePartsUntakenMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("more than ", limits::kNamePartsUntakenMax, " parts of names without an acknowledgement"));

@@ -150,9 +150,12 @@ class NameTable {
   // InvalidArgument if the peer broke a rule, which makes the frame a bad one. Does
   // nothing without a session.
   absl::Status OnChanges(absl::string_view peer, absl::string_view bytes);
-  // Call when the changes that the last OnChanges led to have been carried out.
+  // Call when the changes that an OnChanges led to have been carried out, if it was a part that must be acknowledged
+  // (TakeCounted).
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
+  // Returns whether OnChanges took a part that the peer counts as not acknowledged, since the last call.
+  bool TakeCounted() { return std::exchange(counted_, false); }
   // Returns whether there is something to be told to another peer than the one that caused it, since the last call.
   bool TakeTellsOthers() { return std::exchange(tells_others_, false); }
   // Call when the result of MayPublish has changed for names of the peer. Removes names
@@ -275,6 +278,7 @@ class NameTable {
   std::map<std::string, Contest, std::less<>> contests_;
   std::vector<Change> changes_;
   bool tells_others_ = false;
+  bool counted_ = false;
 };
 
 }  // namespace understudy

@@ -166,6 +166,16 @@ TEST_F(NameBoundsTest, APartThatChangesNoOwnNameIsNothingToOtherPeers) {
   EXPECT_FALSE(table_.TakeTellsOthers());
 }
 
+// Else a peer would have its parts acknowledged before they are entered, and could send more of them at once.
+TEST_F(NameBoundsTest, OnlyAPartWithChangesIsCountedAndMustBeAcknowledged) {
+  Meet(PeerProof::kProved);
+  EXPECT_TRUE(Claim("lot").ok());
+  EXPECT_TRUE(table_.TakeCounted());
+  EXPECT_FALSE(table_.TakeCounted());
+  EXPECT_TRUE(Tell({}).ok());
+  EXPECT_FALSE(table_.TakeCounted());
+}
+
 TEST_F(NameBoundsTest, AnOwnNameThatIsLostIsToldToOtherPeers) {
   Meet(PeerProof::kProved);
   ASSERT_TRUE(table_.Claim("lot", Pid(1, 1, 1), NameNet::At(300), {}).ok());
