@@ -115,6 +115,23 @@ absl::Status CheckTimes(const proto::Times& theirs) {
   return errors.status();
 }
 
+absl::Status CheckNoLonger(const SessionTimes& ours, const proto::Times& theirs, absl::string_view node) {
+  const SessionTimes other = FromProto(theirs);
+  std::vector<std::string> longer;
+  const auto check = [&](absl::string_view field, absl::Duration own, absl::Duration wanted) {
+    if (wanted <= own) return;
+    longer.push_back(absl::StrCat(field, " is ", absl::FormatDuration(wanted), " at node ", node, " and ",
+                                  absl::FormatDuration(own), " here"));
+  };
+  check("silence_timeout", ours.silence_timeout, other.silence_timeout);
+  check("grace_period", ours.grace_period, other.grace_period);
+  if (longer.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      absl::StrJoin(longer, "; "),
+      ": a node whose identity is not proved may not have longer times than the node that it dials; give both the same "
+      "NodeOptions::times, or connect them by a Unix socket or TLS"));
+}
+
 SessionTimes Agree(SessionTimes ours, const proto::Times& theirs) {
   const SessionTimes other = FromProto(theirs);
   ours.silence_timeout = std::max(ours.silence_timeout, other.silence_timeout);

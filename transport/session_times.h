@@ -10,6 +10,8 @@
 // silence_timeout and grace_period together; with the defaults after 9 s. Both
 // ends of a session use the same two: each tells its own in the handshake, and
 // the longer silence_timeout and the longer grace_period hold at both (Agree).
+// A node refuses a stream of a peer whose identity is not proved (loopback TCP
+// without TLS) and whose silence_timeout or grace_period is longer than its own.
 // Each end keeps its own heartbeat_interval; because it is at most a third of
 // its own silence_timeout, it is at most a third of the agreed one.
 //
@@ -18,6 +20,7 @@
 #define UNDERSTUDY_TRANSPORT_SESSION_TIMES_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace understudy {
@@ -72,6 +75,9 @@ absl::Status CheckTimes(const proto::Times& theirs);
 // Returns `ours` with the silence_timeout and grace_period that hold in a session with
 // a peer that told `theirs`. Requires: CheckTimes(theirs).ok().
 SessionTimes Agree(SessionTimes ours, const proto::Times& theirs);
+// For a peer `node` whose identity is not proved. Returns PermissionDenied, with the cure, if such a peer wants a
+// longer silence_timeout or grace_period than `ours`, because its session would take a slot here for that long.
+absl::Status CheckNoLonger(const SessionTimes& ours, const proto::Times& theirs, absl::string_view node);
 
 }  // namespace understudy
 

@@ -44,6 +44,7 @@
 #include "understudy/transport/child_host.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/session_times.h"
 
 namespace understudy {
 namespace {
@@ -53,14 +54,14 @@ int Complain(const absl::Status& status) {
   return 70;
 }
 
-int RunStandalone(const std::string& name, const std::string& listen) {
+int RunStandalone(const std::string& name, const std::string& listen, const SessionTimes& times = {}) {
   // Blocks SIGTERM, so that a signal that comes before RunUntilSignal is not lost.
   sigset_t stops;
   sigemptyset(&stops);
   sigaddset(&stops, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stops, nullptr);
   ActorSystem system({.name = name});
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = listen});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = listen, .times = times});
   if (!node.ok()) return Complain(node.status());
   const EchoRef echo = system.Spawn<Echo>(SpawnOptions{.published_as = absl::StrCat(name, "/echo")}, name);
   const std::string line = absl::StrCat((*node)->address(), "\n");
@@ -304,6 +305,9 @@ int Run(int argc, char** argv) {
   const absl::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "standalone" && argc == 3) return RunStandalone(argv[2], NodeOptions().listen);
   if (mode == "standalone" && argc == 4) return RunStandalone(argv[2], argv[3]);
+  if (mode == "standalone" && argc == 5) {
+    return RunStandalone(argv[2], argv[3], {.grace_period = absl::Seconds(std::atoi(argv[4]))});
+  }
   if (mode == "child") return RunChild();
   if (mode == "host") return RunHost();
   if (mode == "relay" && argc == 3) return RunRelay(argv[2]);

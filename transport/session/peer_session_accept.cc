@@ -111,6 +111,13 @@ PeerSession::Judgement PeerSession::JudgeResume(const proto::Hello& hello) const
 PeerSession::Judgement PeerSession::JudgeBegin(const Held& held, MonotonicTime now) const {
   const proto::Hello& hello = held.hello;
   const bool is_proved = held.identity.is_proved();
+  if (!is_proved) {
+    const absl::Status times = CheckNoLonger(config_.times, hello.times(), config_.peer);
+    if (!times.ok()) {
+      return {.standing = Standing::kRefused,
+              .refusal = {.reason = proto::Refuse::MISTAKEN, .detail = std::string(times.message())}};
+    }
+  }
   if (!live_.has_value()) return {.standing = is_proved ? Standing::kBegin : Standing::kUnproved};
   const Terms& terms = live_->terms;
   const bool is_same = terms.peer.bits == hello.incarnation();

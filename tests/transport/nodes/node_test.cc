@@ -29,6 +29,7 @@
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/process/os_process.h"
+#include "understudy/transport/session_times.h"
 
 namespace understudy {
 namespace {
@@ -221,12 +222,15 @@ TEST(Node, ASecondLiveNodeOfTheSameNameIsRefused) {
 // A node in a process of its own.
 class RemoteNode {
  public:
-  explicit RemoteNode(const std::string& name, const std::string& listen = "127.0.0.1:0") {
+  explicit RemoteNode(const std::string& name, const std::string& listen = "127.0.0.1:0",
+                      absl::Duration grace = SessionTimes().grace_period) {
     std::array<int, 2> ends;
     EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
-    absl::StatusOr<std::unique_ptr<OsProcess>> process = OsProcess::Start(
-        {.binary = "tests/transport/test_node", .arguments = {"standalone", name, listen}, .descriptors = {ends[1]}},
-        [end = end_](const ExitReason& reason) { end->Set(reason); });
+    absl::StatusOr<std::unique_ptr<OsProcess>> process =
+        OsProcess::Start({.binary = "tests/transport/test_node",
+                          .arguments = {"standalone", name, listen, absl::StrCat(absl::ToInt64Seconds(grace))},
+                          .descriptors = {ends[1]}},
+                         [end = end_](const ExitReason& reason) { end->Set(reason); });
     EXPECT_TRUE(process.ok()) << process.status();
     if (process.ok()) process_ = *std::move(process);
     close(ends[1]);
@@ -290,7 +294,7 @@ TEST(NodeProcess, AKilledPeerOfThisMachineIsDownLongBeforeItsGraceIsOver) {
   std::string folder = "/tmp/understudy.XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   for (const std::string& address : {std::string("127.0.0.1:0"), absl::StrCat("unix:", folder, "/1.sock")}) {
-    RemoteNode ledger("ledger", address);
+    RemoteNode ledger("ledger", address, absl::Hours(1));
     NodeOptions options = {.peers = {{"ledger", ledger.address()}}};
     options.times.grace_period = absl::Hours(1);
     Site house("house-1", std::move(options));

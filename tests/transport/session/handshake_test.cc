@@ -195,12 +195,11 @@ TEST(HandshakeTest, AFrameOfAStreamWithoutASessionIsSmall) {
 
 // ---- Times ----
 
-TEST(SessionTimesTest, ThePresetsAreValidAndASilentPeerIsDownWithin10Seconds) {
+TEST(SessionTimesTest, ThePresetsAreValid) {
   for (const SessionTimes& times :
        {SessionTimes(), SessionTimes::SameMachine(), SessionTimes::Lan(), SessionTimes::Wan()}) {
     EXPECT_TRUE(times.Validate().ok()) << times.Validate();
   }
-  EXPECT_LT(SessionTimes().silence_timeout + SessionTimes().grace_period, absl::Seconds(10));
 }
 
 TEST(SessionTimesTest, EachBadTimeHasItsOwnErrorWithItsValueAndItsRange) {
@@ -244,6 +243,37 @@ TEST(SessionTimesTest, BothEndsUseTheLongerSilenceAndTheLongerGrace) {
   EXPECT_EQ(at_lan.grace_period, at_wan.grace_period);
   EXPECT_EQ(at_lan.silence_timeout, wan.silence_timeout);
   EXPECT_EQ(at_lan.heartbeat_interval, lan.heartbeat_interval);
+}
+
+// The answer of a, which has the default times, to a Hello of b with those times.
+proto::Frame AnswerTo(const SessionTimes& times, const StreamIdentity& identity) {
+  PeerSession a(Config("a", 'w'));
+  proto::Hello hello = HelloFrom("b", kOfB, "a");
+  *hello.mutable_times() = ToProto(times);
+  const uint64_t stream = a.OnAccepted(hello, identity, MonotonicTime::FromNanos(1000000000));
+  for (const SessionAction& action : a.TakeActions()) {
+    const auto* write = std::get_if<WriteFrame>(&action);
+    if (write != nullptr && write->stream == stream) return *DecodeFrame(write->bytes);
+  }
+  return {};
+}
+
+TEST(SessionTimesTest, AnUnprovedPeerThatWantsLongerTimesIsRefusedWithTheCure) {
+  SessionTimes grace;
+  grace.grace_period = absl::Hours(1);
+  SessionTimes silence;
+  silence.silence_timeout = absl::Minutes(10);
+  for (const SessionTimes& longer : {grace, silence}) {
+    const proto::Frame refused = AnswerTo(longer, StreamIdentity::Unproved());
+    EXPECT_EQ(refused.refuse().reason(), proto::Refuse::MISTAKEN) << refused.DebugString();
+    EXPECT_THAT(refused.refuse().detail(), HasSubstr("give both the same NodeOptions::times"));
+    EXPECT_TRUE(AnswerTo(longer, StreamIdentity::SameUser()).has_welcome()) << "a proved peer may have them";
+  }
+  EXPECT_TRUE(AnswerTo(SessionTimes(), StreamIdentity::Unproved()).has_welcome());
+  SessionTimes shorter;
+  shorter.silence_timeout = absl::Seconds(3);
+  shorter.grace_period = absl::ZeroDuration();
+  EXPECT_TRUE(AnswerTo(shorter, StreamIdentity::Unproved()).has_welcome());
 }
 
 TEST(SessionTimesTest, APeersImpossibleTimesAreRefused) {

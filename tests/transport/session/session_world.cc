@@ -202,6 +202,7 @@ proto::Hello SessionWorld::StrangersHello(int choice) const {
   if (choice >= kMadeUpHellos) return recorded_[choice - kMadeUpHellos];
   // The stranger has read b's incarnation from a pid, and guesses the rest.
   proto::Hello hello = HelloFrom("b", choice == 1 ? kStrangersIncarnation : nodes_[1]->incarnation, "a", 99);
+  *hello.mutable_times() = ToProto(Times());
   if (choice == 2) {
     hello.set_resume_epoch(std::max<uint64_t>(1, nodes_[0]->session.epoch()));
     hello.set_to_incarnation(nodes_[0]->incarnation);
