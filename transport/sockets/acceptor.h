@@ -82,7 +82,7 @@ class Acceptor {
   // stream must be refused. Sets `process` to the peer's process, on a Unix socket if the
   // kernel tells it.
   [[nodiscard]] bool OnBegun(absl::string_view peer, std::shared_ptr<const PeerProcess>& process);
-  // The stream on that connection has ended.
+  // The stream on that connection has ended, or is refused after all.
   void OnOver(absl::string_view peer);
 
   ConnectionCounts counts();
