@@ -122,4 +122,10 @@ SessionTimes Agree(SessionTimes ours, const proto::Times& theirs) {
   return ours;
 }
 
+SessionTimes AgreeUnproved(const SessionTimes& ours, const proto::Times& theirs) {
+  SessionTimes agreed = Agree(ours, theirs);
+  agreed.grace_period = std::min(agreed.grace_period, std::max(ours.grace_period, SessionTimes::Wan().grace_period));
+  return agreed;
+}
+
 }  // namespace understudy

@@ -1,5 +1,6 @@
-// Messages that expire in a closed mailbox give their room back as soon as somebody wants room, here or on another node
-// (semantics 3.9, 7.5): nothing else takes them out of the mailbox before it opens.
+// Messages that expire in a closed mailbox, and calls that are cancelled there, give their room back as soon as
+// somebody wants room, here or on another node (semantics 3.9, 7.5): nothing else takes them out of the mailbox before
+// it opens.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -91,15 +92,19 @@ class ExpiredRoomTest : public ::testing::Test {
   Ref<Client> NewClient(absl::string_view node, const std::shared_ptr<Outcomes>& outcomes) {
     return cluster_.system(node).Spawn<Client>(At(node), outcomes);
   }
-  // Asks from there until nothing is accepted any more.
-  void FillWithQueries(absl::string_view node, absl::Duration timeout) {
+  // Asks from there until nothing is accepted any more; returns those whose calls were accepted.
+  std::vector<Ref<Client>> FillWithQueries(absl::string_view node, absl::Duration timeout) {
+    std::vector<Ref<Client>> askers;
     for (int refused = 0; refused < 5;) {
       const auto outcomes = std::make_shared<Outcomes>();
-      NewClient(node, outcomes)[&Client::ask].Tell(timeout);
+      const Ref<Client> asker = NewClient(node, outcomes);
+      asker[&Client::ask].Tell(timeout);
       Run();
+      if (outcomes->empty()) askers.push_back(asker);
       refused = outcomes->empty() ? 0 : refused + 1;
       for (const absl::Status& outcome : *outcomes) EXPECT_TRUE(IsFull(outcome)) << outcome;
     }
+    return askers;
   }
   // Sends notes from there until nothing is accepted any more; how many were.
   int64_t FillWithNotes(absl::string_view node) {
@@ -185,6 +190,28 @@ TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTh
   EXPECT_THAT(ask(), IsEmpty()) << "it waits in the mailbox";
   EXPECT_EQ(cluster_.core("home").Peers()[1].node, "n1");
   EXPECT_TRUE(cluster_.core("home").Peers()[1].is_live) << "the end of the session would have cancelled the calls";
+}
+
+TEST_F(ExpiredRoomTest, CallsThatAreCancelledGiveTheirRoomToANodeThatFoundNone) {
+  for (const char* const cancels : {"home", "n1"}) {
+    SCOPED_TRACE(cancels);
+    const std::vector<Ref<Client>> askers = FillWithQueries(cancels, absl::Hours(1));
+    FillWithQueries("home", absl::Hours(1));
+    FillWithQueries("n0", absl::Hours(1));
+    const auto outcomes = std::make_shared<Outcomes>();
+    const auto ask = [&] {
+      NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
+      Run();
+      return std::exchange(*outcomes, {});
+    };
+    for (int i = 0; i < 3; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
+    for (const Ref<Client>& asker : askers) cluster_.system(cancels).Kill(asker.pid());
+    Run();
+    // The first that find no room make home look and grant what it has found.
+    bool is_taken = false;
+    for (int i = 0; i < 3 && !is_taken; ++i) is_taken = ask().empty();
+    EXPECT_TRUE(is_taken);
+  }
 }
 
 }  // namespace

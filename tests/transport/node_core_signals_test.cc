@@ -1,4 +1,4 @@
-// Very many exits and Downs at once between nodes.
+// Very many exits and Downs at once between nodes, and the Down of a silent node.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,13 +22,16 @@
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/limits.h"
+#include "understudy/transport/session_times.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -138,6 +141,19 @@ TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {
   ASSERT_THAT(*reasons, SizeIs(kMonitors));
   EXPECT_EQ(reasons->front().status().message(), text);
   EXPECT_LE(reasons->back().bytes(), 1000U);
+}
+
+TEST_F(SignalsTest, WithTheDefaultTimesASilentPeerIsDownWithin10Seconds) {
+  Join();
+  const Puppeteer a = Make("a");
+  const Pid seen = Seen("a", Make("b"), "b");
+  Do(a, [seen](Puppet& p) { p.Watch(seen); });
+  cluster().Pause("b");
+  Run(SessionTimes().silence_timeout);
+  EXPECT_THAT(*a.diary, IsEmpty()) << "it may yet come back";
+  EXPECT_TRUE(
+      cluster().RunUntil([&] { return !a.diary->empty(); }, absl::Seconds(10) - SessionTimes().silence_timeout));
+  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
 }
 
 }  // namespace

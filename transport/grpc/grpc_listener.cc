@@ -74,11 +74,13 @@ class ServerCall final : public internal::GrpcCall {
   StreamIdentity certificate() const {
     return StreamIdentity::Certificate(internal::CertificateNames(*connection_->context.auth_context()));
   }
-  // Calls `on_over` when gRPC is done with the call. Before Accepted.
+  // Calls `on_over` when gRPC is done with the call, or when the call is refused: gRPC may keep a refused call for as
+  // long as its peer does not read the status. Before Accepted.
   void SetOnOver(std::function<void()> on_over) { on_over_ = std::move(on_over); }
 
   // The requested call has come. `events` is null if it is refused with `refusal`.
   void Accepted(FrameStream::Events* events, absl::Status refusal) {
+    if (events == nullptr) Over();
     absl::MutexLock lock(&mu_);
     SetEvents(events);
     if (events == nullptr) {
@@ -111,6 +113,9 @@ class ServerCall final : public internal::GrpcCall {
   void Release() override {
     connection_.reset();
     server_.reset();
+    Over();
+  }
+  void Over() {
     if (const std::function<void()> on_over = std::exchange(on_over_, nullptr); on_over != nullptr) on_over();
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -229,11 +230,25 @@ absl::Status PeerSession::Keep(size_t bytes) {
   return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
 }
 
+// Without a grace period a session ends with its stream, so no other stream can carry further definitions.
+absl::Status PeerSession::CheckMailbox(const OutboundEnvelope& envelope) {
+  if (envelope.mailbox == 0 || live_->terms.times.grace_period > absl::ZeroDuration()) return absl::OkStatus();
+  std::set<uint32_t>& mailboxes = live_->mailboxes;
+  if (mailboxes.size() < limits::kMailboxesPerStreamMax || mailboxes.contains(envelope.mailbox)) {
+    mailboxes.insert(envelope.mailbox);
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this node has sent to ", mailboxes.size(), " different mailboxes of node ", config_.peer,
+      ", the most that a session without grace period can name; use fewer names of mailboxes, or a grace period"));
+}
+
 absl::Status PeerSession::Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now) {
   if (leaving_) return MakeError(ErrorKind::kStopping, "this node is leaving");
   if (!live_.has_value()) {
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
   }
+  if (absl::Status named = CheckMailbox(envelope); !named.ok()) return named;
   // A message or reply without room is refused to its sender; any other envelope must arrive, or the session ends.
   const bool must_arrive = envelope.room != Room::kMessages && envelope.room != Room::kReplies;
   absl::Status appended = live_->sequence.Append(std::move(envelope));
@@ -427,8 +442,14 @@ void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {
 void PeerSession::Pump(MonotonicTime now) {
   if (!carrier_.has_value() || carrier_->writing) return;
   Carrier& carrier = *carrier_;
+  if (carrier.is_spent && live_->sequence.all_written_acknowledged()) {
+    actions_.push_back(CloseStream{carrier.stream});
+    LoseStream("the next message needs a stream that can define its mailbox", now);
+    return;
+  }
   const bool beats = carrier.heartbeat_due || carrier.probe_due;
-  if (!carrier.welcome.has_value() && !beats && !live_->sequence.has_unsent() && carrier.acknowledge_at > now) return;
+  const bool has_slots = live_->sequence.has_unsent() && !carrier.is_spent;
+  if (!carrier.welcome.has_value() && !beats && !has_slots && carrier.acknowledge_at > now) return;
   FramePacker packer(live_->terms.epoch, live_->sequence.received());
   if (carrier.welcome.has_value()) {
     *packer.frame().mutable_welcome() = *std::move(carrier.welcome);
@@ -437,7 +458,7 @@ void PeerSession::Pump(MonotonicTime now) {
     if (beats) packer.frame().mutable_heartbeat()->set_probe(carrier.probe_due);
     carrier.heartbeat_due = false;
     carrier.probe_due = false;
-    live_->sequence.Fill(packer, carrier.defined_out, now);
+    carrier.is_spent = !live_->sequence.Fill(packer, carrier.defined_out, now);
   }
   carrier.acknowledge_at = MonotonicTime::InfiniteFuture();
   carrier.unacknowledged = 0;

@@ -216,7 +216,8 @@ class PeerSession {
   // if the session is leaving, and Full if there is no room; without room for an
   // envelope other than a message or a reply, the session ends. Where it can, leaves
   // the memory of `envelope.bytes` to the caller for reuse. `now` is called only if
-  // there is something to do at once.
+  // there is something to do at once. Returns FailedPrecondition for a message to one mailbox too many on a session
+  // without grace period, which has one stream and its limits::kMailboxesPerStreamMax.
   absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
   // Like ReliableSequence::Keep, for the live session. Without one Keep returns NoConnection and keeps nothing.
   absl::Status Keep(size_t bytes);
@@ -285,6 +286,8 @@ class PeerSession {
     ReliableSequence sequence;
     MonotonicTime grace_over = MonotonicTime::InfiniteFuture();
     bool stall_forgiven = false;  // since it became suspect
+    // The mailboxes of the messages that were accepted, if the session has no grace period.
+    std::set<uint32_t> mailboxes;
   };
   // A mailbox that the stream has defined.
   struct Definition {
@@ -307,6 +310,9 @@ class PeerSession {
     bool stall_forgiven = false;
     absl::optional<proto::Welcome> welcome;  // to be written first
     std::set<uint32_t> defined_out;
+    // What waits needs more definitions than a stream may have. The stream is replaced as soon as the peer has
+    // acknowledged everything that was written on it.
+    bool is_spent = false;
     std::map<uint32_t, Definition> defined_in;
   };
   // A stream that this node dialled and that waits for its Welcome.
@@ -362,6 +368,7 @@ class PeerSession {
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);
   void LoseStream(absl::string_view why, MonotonicTime now);
+  absl::Status CheckMailbox(const OutboundEnvelope& envelope);
   void Pump(MonotonicTime now);
   void ForgiveStall(MonotonicTime now);
   void TickStreams(MonotonicTime now);

@@ -187,7 +187,8 @@ void PeerSession::MakeOffer(const Held& held, MonotonicTime now) {
                            .secret = SessionSecret(hello.key(), key),
                            .version = *CommonVersion(hello, config_.versions),
                            .features = hello.features() & config_.versions.features,
-                           .times = Agree(config_.times, hello.times()),
+                           .times = held.identity.is_proved() ? Agree(config_.times, hello.times())
+                                                              : AgreeUnproved(config_.times, hello.times()),
                            .advertise = hello.advertise(),
                            .peer_dial = hello.dial()},
                  .stream = held.stream,

@@ -151,8 +151,7 @@ void ReliableSequence::NumberParts(OutboundEnvelope&& envelope) {
 
 bool ReliableSequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
   const EnvelopeRun& run = slots.run;
-  const bool names_mailbox = run.mailbox() != 0 && !slots.continues;
-  const bool define = names_mailbox && !defined.contains(run.mailbox());
+  const bool define = NamesMailbox(slots) && !defined.contains(run.mailbox());
   MailboxDefinition definition;
   if (define) definition = {.hash = run.mailbox(), .name = internal::MailboxNames::Find(run.mailbox())};
   bool fits = false;
@@ -175,21 +174,27 @@ bool ReliableSequence::Write(const Slots& slots, FramePacker& packer, std::set<u
   return true;
 }
 
-void ReliableSequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
+bool ReliableSequence::MayWrite(const Slots& slots, const std::set<uint32_t>& defined) const {
+  return defined.size() < limits::kMailboxesPerStreamMax || !NamesMailbox(slots) ||
+         defined.contains(slots.run.mailbox());
+}
+
+bool ReliableSequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
   queues_.BeginFrame();
   while (true) {
     while (unsent_ < slots_.size()) {
-      if (!Write(slots_[unsent_], packer, defined, now)) return;
+      if (!MayWrite(slots_[unsent_], defined)) return false;
+      if (!Write(slots_[unsent_], packer, defined, now)) return true;
     }
     if (queues_.empty()) {
-      if (!last_.has_value()) return;
+      if (!last_.has_value()) return true;
       OutboundEnvelope last{.bytes = *std::exchange(last_, absl::nullopt), .room = Room::kSignals};
       used_[static_cast<size_t>(Room::kSignals)] += last.bytes.size() + limits::kSlotOverheadBytes;
       Number(std::move(last));
       continue;
     }
     absl::optional<SendQueues::Piece> piece = queues_.Take(packer.body_bytes_left());
-    if (!piece.has_value()) return;
+    if (!piece.has_value()) return true;
     Number(*std::move(piece));
   }
 }

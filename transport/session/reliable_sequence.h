@@ -73,8 +73,10 @@ class ReliableSequence {
   void AppendLast(std::string bytes);
   bool has_unsent() const { return unsent_ < slots_.size() || !queues_.empty() || last_.has_value(); }
   // Moves unsent slots into the frame until it is full. `defined` is the set of mailboxes
-  // whose full names the frame's stream has carried.
-  void Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
+  // whose full names the frame's stream has carried. Returns false if the next slot needs
+  // another definition and `defined` has limits::kMailboxesPerStreamMax, so that the slot
+  // can only travel on another stream.
+  bool Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
   // The peer has received all slots up to `number`. Returns InvalidArgument if that slot
   // was never sent.
   absl::Status Acknowledge(uint64_t number);
@@ -109,6 +111,8 @@ class ReliableSequence {
   const SessionLedger& ledger() const { return ledger_; }
   // The number of the last slot that the peer has acknowledged.
   uint64_t acknowledged() const { return acknowledged_; }
+  // Every slot that was written on the present stream has been acknowledged.
+  bool all_written_acknowledged() const { return unsent_ == 0; }
   // Every envelope has been acknowledged.
   bool all_acknowledged() const { return slots_.empty() && queues_.empty() && !last_.has_value(); }
   // Bytes that are unacknowledged or kept, of all kinds or of one.
@@ -142,6 +146,9 @@ class ReliableSequence {
   void Number(SendQueues::Piece piece);
   // Cuts an envelope of the node itself that is larger than a slot, and numbers its parts.
   void NumberParts(OutboundEnvelope&& envelope);
+  // Whether the stream must know the mailbox of an envelope that the slots complete.
+  static bool NamesMailbox(const Slots& slots) { return slots.run.mailbox() != 0 && !slots.continues; }
+  bool MayWrite(const Slots& slots, const std::set<uint32_t>& defined) const;
   bool Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
   void Forget(Room room, size_t envelopes, size_t bytes);
   void ForgetFirst(size_t count);

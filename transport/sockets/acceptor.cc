@@ -140,10 +140,12 @@ absl::StatusOr<ListeningSocket> OpenListeningSocket(const NodeAddress& address) 
 
 class Acceptor::State : public std::enable_shared_from_this<State> {
  public:
-  State(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give, OnWithoutStream on_without_stream)
+  State(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give, OnWithoutStream on_without_stream,
+        unsigned uid)
       : address_(socket.address),
         give_(std::move(give)),
         on_without_stream_(std::move(on_without_stream)),
+        uid_(uid),
         listening_(socket.descriptor),
         gate_(bounds, Clock::Real().Now()) {}
   ~State() { Stop(); }
@@ -247,7 +249,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     const bool is_unix = address_.reach == NodeAddress::Reach::kUnixSocket;
     const std::string key = PeerOf(accepted);
     std::vector<std::string> closed;
-    if (key.empty() || (is_unix && !CheckPeerUid(accepted, geteuid()).ok()) || !gate_.OnAccepted(key, now, closed)) {
+    if (key.empty() || (is_unix && !CheckPeerUid(accepted, uid_).ok()) || !gate_.OnAccepted(key, now, closed)) {
       ++counts_.refused;
       close(accepted);
       return -1;
@@ -346,6 +348,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   const NodeAddress address_;
   const Give give_;
   const OnWithoutStream on_without_stream_;  // may be null
+  const unsigned uid_;                       // whose processes a Unix socket accepts
   absl::Mutex mu_;
   int listening_ ABSL_GUARDED_BY(mu_);  // -1 after Stop
   uint64_t watch_ ABSL_GUARDED_BY(mu_) = 0;
@@ -356,8 +359,8 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
 };
 
 Acceptor::Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give,
-                   OnWithoutStream on_without_stream)
-    : state_(std::make_shared<State>(socket, bounds, std::move(give), std::move(on_without_stream))) {}
+                   OnWithoutStream on_without_stream, unsigned uid)
+    : state_(std::make_shared<State>(socket, bounds, std::move(give), std::move(on_without_stream), uid)) {}
 Acceptor::~Acceptor() { Stop(); }
 void Acceptor::Start() { state_->Listen(); }
 void Acceptor::Stop() { state_->Stop(); }

@@ -15,6 +15,8 @@
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_ACCEPTOR_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_ACCEPTOR_H_
 
+#include <unistd.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -63,9 +65,9 @@ class Acceptor {
   // Called on the SocketThread; must not block.
   using OnWithoutStream = std::function<void(const ConnectionWithoutStream& connection)>;
 
-  // Takes ownership of `socket`. `on_without_stream` may be null.
+  // Takes ownership of `socket`. `on_without_stream` may be null. A Unix socket accepts processes of user `uid` only.
   Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give,
-           OnWithoutStream on_without_stream = nullptr);
+           OnWithoutStream on_without_stream = nullptr, unsigned uid = geteuid());
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -80,7 +82,7 @@ class Acceptor {
   // stream must be refused. Sets `process` to the peer's process, on a Unix socket if the
   // kernel tells it.
   [[nodiscard]] bool OnBegun(absl::string_view peer, std::shared_ptr<const PeerProcess>& process);
-  // The stream on that connection has ended.
+  // The stream on that connection has ended, or is refused after all.
   void OnOver(absl::string_view peer);
 
   ConnectionCounts counts();

@@ -6,8 +6,8 @@
 //              most half_open_max connections are half-open; one more closes the oldest,
 //              so that silent connections do not keep out a peer that begins a stream.
 //   carrying   while its one stream lives.
-//   lingering  for `linger` after the end of its stream, so that the peer can read the last
-//              frame.
+//   lingering  for `linger` after the end of its stream, or after the stream was refused, so
+//              that the peer can read the last frame or the refusal.
 // There are at most connections_max in all, and at most per_second are accepted
 // in a second, after a burst.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_CONNECTION_GATE_H_

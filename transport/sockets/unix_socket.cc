@@ -99,7 +99,7 @@ absl::StatusOr<int> ListenUnix(const std::string& path) {
   return absl::FailedPreconditionError(what);
 }
 
-absl::StatusOr<int> ConnectUnix(const std::string& path) {
+absl::StatusOr<int> ConnectUnix(const std::string& path, unsigned uid) {
   absl::StatusOr<sockaddr_un> address = Address(path);
   if (!address.ok()) return address.status();
   absl::StatusOr<int> connected = NewSocket();
@@ -116,7 +116,7 @@ absl::StatusOr<int> ConnectUnix(const std::string& path) {
     close(*connected);
     return absl::UnavailableError(absl::StrCat("cannot connect to unix:", path, ": ", strerror(error)));
   }
-  absl::Status same_user = CheckPeerUid(*connected, geteuid());
+  absl::Status same_user = CheckPeerUid(*connected, uid);
   if (same_user.ok()) return connected;
   close(*connected);
   return same_user;

@@ -5,6 +5,8 @@
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_UNIX_SOCKET_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_UNIX_SOCKET_H_
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -17,9 +19,9 @@ namespace understudy::internal {
 // is replaced. AlreadyExists: a process listens on it, or the file is not a socket.
 [[nodiscard]] absl::StatusOr<int> ListenUnix(const std::string& path);
 
-// Returns a connection to `path`, whose listener must be a process of this user. This end of
-// the connection has a unique address, by which the listener identifies the connection.
-[[nodiscard]] absl::StatusOr<int> ConnectUnix(const std::string& path);
+// Returns a connection to `path`. PermissionDenied: the listener is not a process of user `uid`. This end of the
+// connection has a unique address, by which the listener identifies the connection.
+[[nodiscard]] absl::StatusOr<int> ConnectUnix(const std::string& path, unsigned uid = geteuid());
 
 // Returns PermissionDenied unless the process at the other end of `descriptor` runs as
 // `uid`.

@@ -1,9 +1,14 @@
-// PeerSession: how many frames it writes, when it acknowledges, what a frame costs, and how it cuts a long goodbye.
+// PeerSession: how many frames it writes, how many mailboxes a stream defines, when it acknowledges, what a frame
+// costs, and how it cuts a long goodbye.
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -16,11 +21,14 @@
 #include "understudy/tests/transport/session_pair.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/reliable_sequence.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 class SessionFramesTest : public ::testing::Test {
@@ -79,6 +87,51 @@ TEST_F(SessionFramesTest, AFrameReservesMemoryForItsMessagesOnce) {
   pair_.Inject(pair_.a(), packer.Encode());
   EXPECT_EQ(pair_.b().received.size(), kPairs);
   EXPECT_LE(pair_.b().messages_reserved, 4 * kPairs);
+}
+
+// Sends a message from a to b to a mailbox that no earlier call named.
+absl::Status SendToNewMailbox(SessionPair& pair, int number) {
+  SessionPair::Node& a = pair.a();
+  if (!a.session->is_live()) return absl::UnavailableError("no session");
+  const uint32_t mailbox = internal::MailboxNames::Intern(absl::StrCat("definitions/", number));
+  const NodePair& nodes = a.session->nodes();
+  OutboundEnvelope envelope{.bytes = *EncodeMessage(nodes, Pid(nodes.local_node, 1, 1), Pid(nodes.peer_node, 1, 1),
+                                                    mailbox, 0, absl::StrCat(number)),
+                            .sender = 1,
+                            .mailbox = mailbox};
+  const absl::Status accepted = a.session->Append(std::move(envelope), [&] { return pair.now(); });
+  pair.Act(a);
+  return accepted;
+}
+
+TEST_F(SessionFramesTest, MoreMailboxesThanAStreamMayDefineTravelOnTheNextStream) {
+  constexpr int kMailboxes = (2 * int{limits::kMailboxesPerStreamMax}) + 10;
+  std::vector<std::string> sent;
+  for (int i = 0; i < kMailboxes; ++i) {
+    ASSERT_TRUE(SendToNewMailbox(pair_, i).ok()) << i;
+    sent.push_back(absl::StrCat(i));
+    if (i % 100 == 0) Run(absl::Milliseconds(1));
+  }
+  Run(absl::Seconds(2));
+  EXPECT_EQ(pair_.b().received, sent);
+  EXPECT_THAT(pair_.a().events, ElementsAre("begun 1", "suspect", "resumed", "suspect", "resumed"));
+  EXPECT_TRUE(pair_.a().session->is_up());
+  EXPECT_EQ(pair_.a().session->ledger().waiting, 0);
+}
+
+TEST(SessionWithoutGraceTest, AMessageToOneMailboxTooManyIsRefusedAndTheSessionGoesOn) {
+  SessionPair pair({.times = {.grace_period = absl::ZeroDuration()}});
+  pair.RunFor(absl::Milliseconds(100));
+  constexpr int kMailboxes = int{limits::kMailboxesPerStreamMax};
+  for (int i = 0; i < kMailboxes; ++i) {
+    ASSERT_TRUE(SendToNewMailbox(pair, i).ok()) << i;
+    if (i % 100 == 0) pair.RunFor(absl::Milliseconds(1));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(SendToNewMailbox(pair, kMailboxes)));
+  EXPECT_TRUE(SendToNewMailbox(pair, 0).ok()) << "the stream has defined it";
+  pair.RunFor(absl::Seconds(1));
+  EXPECT_THAT(pair.b().received, SizeIs(kMailboxes + 1));
+  EXPECT_THAT(pair.a().events, ElementsAre("begun 1"));
 }
 
 TEST_F(SessionFramesTest, ALongReasonOfAnEndIsCutWithAMark) {

@@ -145,6 +145,33 @@ TEST(Acceptor, AConnectionThatItsPeerAndGrpcHaveClosedIsForgotten) {
   EXPECT_EQ(acceptor.counts().closed, 0);
 }
 
+TEST(Acceptor, AUnixConnectionOfAnotherUserIsClosedAndNotGiven) {
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = absl::StrCat(folder, "/a");
+  bool is_given = false;
+  {
+    Acceptor acceptor(
+        ListenOn(absl::StrCat("unix:", path)), {},
+        [&](int descriptor) {
+          is_given = true;
+          close(descriptor);
+        },
+        nullptr, geteuid() + 1);
+    acceptor.Start();
+    const absl::StatusOr<int> client = ConnectUnix(path);
+    ASSERT_TRUE(client.ok()) << client.status();
+    EXPECT_TRUE(IsClosedByPeer(*client));
+    EXPECT_EQ(acceptor.counts().refused, 1);
+    EXPECT_EQ(acceptor.counts().connections, 0);
+    EXPECT_FALSE(is_given);
+    close(*client);
+    EXPECT_EQ(ConnectUnix(path, geteuid() + 1).status().code(), absl::StatusCode::kPermissionDenied)
+        << "the listener is of another user than the client expects";
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Acceptor, AUnixConnectionTellsItsPeersProcess) {
   std::string folder = "/tmp/understudy.XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,6 +1,7 @@
 // A listener against hostile connections.
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -60,8 +62,18 @@ int64_t ResidentBytes() {
 // A client that speaks no HTTP/2, or not to the end.
 class RawClient {
  public:
-  RawClient(int port, absl::string_view says) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // kSmall: the buffers that lead to the client hold less than 80 KB.
+  enum class Buffers { kLarge, kSmall };
+  RawClient(int port, absl::string_view says, Buffers buffers = Buffers::kLarge)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     EXPECT_GE(socket_, 0);
+    if (buffers == Buffers::kSmall) {
+      // The kernel sizes the listener's send buffer by the size of a segment.
+      const int receive_bytes = 2048;
+      const int segment_bytes = 536;
+      EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)), 0);
+      EXPECT_EQ(setsockopt(socket_, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof(segment_bytes)), 0);
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -166,6 +178,35 @@ TEST_F(GrpcListenerTest, ThousandsOfHalfOpenHandshakesLeaveDescriptorsAndMemoryA
   // A sanitizer keeps memory that was freed.
   if (!kIsSanitized) EXPECT_LE(ResidentBytes(), resident + (int64_t{16} << 20));
   ExpectAGoodPeerGetsIn();
+}
+
+// A frame of HTTP/2.
+std::string Http2Frame(char type, char flags, char stream, absl::string_view payload) {
+  std::string frame(9, '\0');
+  frame[1] = static_cast<char>(payload.size() >> 8);
+  frame[2] = static_cast<char>(payload.size());
+  frame[3] = type;
+  frame[4] = flags;
+  frame[8] = stream;
+  return absl::StrCat(frame, payload);
+}
+
+// The client reads nothing, and gRPC's answers to its settings have filled the buffers between the two before its call
+// begins, so gRPC cannot send the status of the refusal.
+TEST_F(GrpcListenerTest, ARefusedCallWhoseClientReadsNothingIsClosedInTime) {
+  Listen({.begins_within = absl::Minutes(10), .linger = absl::Milliseconds(100)});
+  accepting_.Refuse();
+  const auto text = [](absl::string_view value) { return absl::StrCat(std::string(1, char(value.size())), value); };
+  std::string says = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  // Each is answered with a frame. gRPC stops reading when 10,000 answers wait.
+  for (int i = 0; i < 9000; ++i) says += Http2Frame(/*type=SETTINGS*/ 4, 0, 0, "");
+  const std::string fields =
+      absl::StrCat("\x83\x86\x04", text("/understudy.proto.NodeLink/Carry"), "\x01", text("a"), "\x0f\x10",
+                   text("application/grpc"), std::string(1, '\0'), text("te"), text("trailers"));
+  says += Http2Frame(/*type=HEADERS*/ 1, /*END_HEADERS*/ 4, 1, fields);
+  const RawClient client(port_, says, RawClient::Buffers::kSmall);
+  WaitUntil([&] { return listener_->connection_counts().accepted == 1; });
+  WaitUntil([&] { return listener_->connection_counts().connections == 0; });
 }
 
 TEST_F(GrpcListenerTest, APeerOverIpv6IsKnownByItsAddress) {
