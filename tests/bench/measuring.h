@@ -1,5 +1,5 @@
-// What the actors of the benchmarks share: sends and asks that end the run when they fail, and a way for a plain thread
-// to wait for actors.
+// The code that the benchmarks' actors share: sends and asks that end the run when they fail, and a way for a plain
+// thread to wait for actors.
 //
 // Uses only the public headers, and runs on any executor.
 #ifndef UNDERSTUDY_TESTS_BENCH_MEASURING_H_

@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kRestarts = 100'000;
 constexpr int64_t kSampleEach = 20'000;
 
-// What the lives of one child share: they note the resident memory now and then, and crash once they have started.
+// The record that all lives of one child share: the number of its starts, and the resident memory at every
+// kSampleEach-th start.
 struct Lives {
   explicit Lives(ActorSystem& system) : finish(system) {}
   Finish finish;
@@ -51,7 +52,7 @@ class Mayfly final : public Actor {
 TEST(RestartMemoryTest, AHundredThousandRestartsOfOneChildLeaveNoMemoryBehind) {
   ActorSystem system({.log = &LogSink::Null()});
   Lives lives(system);
-  // The largest intensity in the shortest period, so that the supervisor never gives up.
+  // The largest intensity in a short period, so that the supervisor does not give up.
   system.Spawn(
       OneForOne().Intensity(limits::kRestartIntensityMax, absl::Milliseconds(1)).Child("mayfly", Of<Mayfly>(&lives)));
   EXPECT_EQ(lives.finish.Await(), kRestarts);

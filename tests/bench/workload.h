@@ -32,7 +32,7 @@ inline constexpr int64_t kBoundedCapacity = 100;
 
 struct Workload {
   absl::string_view name;
-  // What one operation is called, in the singular.
+  // The noun for one operation, in the singular.
   absl::string_view operation;
   // The capacity of the mailbox that fills most.
   int64_t capacity_messages = 0;

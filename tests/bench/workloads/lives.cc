@@ -41,8 +41,7 @@ class Tenant final : public Actor {
   Behavior living_{"living", On(hello, &Tenant::Hello), On(other, &Tenant::Other)};
 };
 
-// Spawns tenants a batch at a time, so that the memory that is measured is that of the tenants, not of messages on
-// their way.
+// Spawns tenants in batches, so that mainly the tenants take up the measured memory, and not messages on their way.
 template <size_t kBytes>
 class Landlord final : public Actor {
  public:

@@ -9,8 +9,8 @@
 namespace understudy::bench {
 namespace {
 
-// As many supervisors as in the Erlang program. It has so many because OTP's supervisor walks through all restarts of
-// its last period at each restart, so each supervisor should have few of them.
+// The number of supervisors, as in the Erlang program. OTP's supervisor walks through all restarts of its last period
+// at each restart, so each of many supervisors has few of them.
 constexpr int64_t kSupervisors = 600;
 
 struct Crash {};
