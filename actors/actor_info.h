@@ -26,7 +26,7 @@ enum class ActorState {
 // "idle", "awaiting", …
 absl::string_view ActorStateName(ActorState state);
 
-// Why the messages in a mailbox are not handled.
+// The reason why the messages in a mailbox are not handled.
 enum class ClosedBy {
   kNothing,      // the mailbox is open
   kUnknown,      // the mailbox is closed; the actor was queued, so no reason but kBehavior could be read
@@ -45,59 +45,59 @@ struct MailboxInfo {
   std::string request;  // the type of its messages
   std::string reply;    // empty for a mailbox of tells
   int64_t capacity_messages = 0;
-  // The bytes that wait, and the bound; nullopt if the mailbox is not bounded in bytes.
+  // The bytes that wait, and their bound; nullopt if the mailbox is not bounded in bytes.
   absl::optional<int64_t> bytes;
   absl::optional<int64_t> capacity_bytes;
   ClosedBy closed_by = ClosedBy::kNothing;  // as of the last time that the actor became idle
   MessageLedger messages;                   // what became of its messages; `waiting` is how many wait
-  // How long the oldest message has waited, as ActorInfo::oldest_age.
+  // How long the oldest message has waited, with the limits of ActorInfo::oldest_age.
   absl::Duration oldest_age;
 };
 
 struct ActorInfo {
   Pid pid;
   ActorState state = ActorState::kIdle;
-  // For kRunning and kStuck: what runs, as "auction.Auction/MakeOffer" or "Start", and for how long, to some
-  // milliseconds.
+  // For kRunning and kStuck: the handler or function that runs, such as "auction.Auction/MakeOffer" or "Start", and for
+  // how long, to some milliseconds.
   std::string doing;
   absl::Duration doing_for;
-  absl::Duration suspended_for;    // until its suspension ends (ActorSystem::Suspend); zero: it is not suspended
+  absl::Duration suspended_for;    // time until its suspension ends (ActorSystem::Suspend); zero if it is not suspended
   int64_t waiting = 0;             // messages that wait in all its mailboxes
-  int64_t waiting_bytes = 0;       // of them, in the mailboxes that are bounded in bytes
+  int64_t waiting_bytes = 0;       // their bytes, in the mailboxes that are bounded in bytes
   std::vector<std::string> names;  // of the node and of the cluster, in order
 
-  // False if the actor was queued when it was looked at: then the fields below are empty, except noted_within and, if
+  // False if the actor was queued when it was looked at. Then the fields below are empty, except noted_within and, if
   // its start is over and it is not ending, its parent, class and behavior.
   bool is_complete = false;
-  // Of an actor that is queued: what is told of its mailboxes and its behavior is as its last turn left it, at most
-  // this long ago. The time counts from when the actor last sorted a message that had waited; zero if that is not
-  // known.
+  // If the actor is queued, its mailboxes and its behavior are shown as its last turn left them, at most this long ago.
+  // The time counts from when the actor last sorted a message that had waited; zero if that is not known.
   absl::Duration noted_within;
   Pid parent;  // null: a plain thread spawned the actor
   std::string class_name;
   std::string label;     // SpawnOptions::label
-  std::string behavior;  // the current one's name; empty: it has none
+  std::string behavior;  // the name of the current behavior; empty if it has none
   // The handlers that have begun and await something, the oldest first.
   std::vector<std::string> awaiting;
-  // The callees of the actor's calls that have no answer yet, one for each call, in no order: at most
+  // The callees of the actor's calls that have no answer yet: one for each call, in no particular order, at most
   // limits::kTiesToldMax.
   std::vector<Pid> asks;
-  // The number of the actor's running timers: its named timers, and those of its behavior (At, After, Every, Idle).
-  // The first of them is due in `next_timer_in`, which is zero if the timer is late, and infinite if there is none.
+  // The number of the actor's running timers: its named timers, and the timers of its behavior (At, After, Every,
+  // Idle). The first timer is due in `next_timer_in`, which is zero if that timer is late, and infinite if there is
+  // none.
   int64_t timers = 0;
   absl::Duration next_timer_in = absl::InfiniteDuration();
   // How long the oldest message has waited in a mailbox, to 100 ms; zero if none waits. The time counts from the turn
   // that sorted the message. A message that did not wake the actor counts from its arrival, and a message that arrived
-  // while the present handler runs counts from the begin of that handler. Of messages that were never sorted only the
-  // newest limits::kArrivedLookMax are looked at. A message that did not wake the actor and waits unsorted for longer
-  // than nine hours and three quarters is shown too young (WaitingMark).
+  // while the present handler runs counts from the beginning of that handler. Of messages that were never sorted, only
+  // the newest limits::kArrivedLookMax are looked at. If a message did not wake the actor and waits unsorted for longer
+  // than nine hours and three quarters, its age is shown too low (WaitingMark).
   absl::Duration oldest_age;
 
-  // The rest is told by InspectActor only.
+  // Only InspectActor sets the fields below.
 
   std::vector<MailboxInfo> mailboxes;  // in order of declaration
-  // The actors linked to this one, those that it monitors, and those that monitor it. Empty if is_complete is false. Of
-  // each kind the first limits::kTiesToldMax, and how many there are.
+  // The actors linked to this one, the actors that it monitors, and the actors that monitor it. Empty if is_complete is
+  // false. Each list has at most the first limits::kTiesToldMax actors; the counts below are complete.
   std::vector<Pid> links;
   std::vector<Pid> monitors;
   std::vector<Pid> monitored_by;

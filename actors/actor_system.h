@@ -67,9 +67,8 @@ namespace understudy {
 
 struct Caller;
 
-// In which builds the system finds and reports call cycles: actors that wait for each
-// other's answers in a circle (call_cycle.h). Finding them takes a lock and a search for
-// each ask, and does not change what the actors do.
+// Selects the builds in which the system finds and reports call cycles: actors that wait for each other's answers in a
+// circle (call_cycle.h). The search takes a lock and some time for each ask, and does not change what the actors do.
 enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 
 // Whether an actor that ends abnormally of its own accord, rather than because of an exit
@@ -222,8 +221,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Returns the ledgers of one actor's mailboxes; empty if the actor has ended.
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.ledgers().ByMailbox(actor); }
 
-  // Gauges: the actors that were spawned and have not ended, and those of them that are
-  // fenced. For these gauges a fenced actor ends when its handler returns.
+  // Gauges: the number of actors that were spawned and have not ended, and how many of them are fenced. For these
+  // gauges a fenced actor ends when its handler returns.
   int64_t live_actors() const { return core_.population().live.load(std::memory_order_seq_cst); }
   int64_t fenced_actors() const { return core_.counts().fenced.value(); }
   // Counts since the system was made: dead letters, which include refused tells; replies

@@ -15,7 +15,7 @@
 
 namespace understudy {
 
-// One actor of a cycle, and the answer that it waits for.
+// An actor of a cycle, and the answer that it waits for.
 struct CallWait {
   Pid waiter;
   // The part of the waiter that waits: the mailbox of its current message; or "Start", "its

@@ -249,7 +249,7 @@ class Context : public SpawnsActors<Context> {
     return MonitorPidUntilGone(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));
   }
   // Returns true if `actor` is gone, as for MonitorUntilGone. The caller then sees what the actor's destructors wrote.
-  // False for an actor of another node.
+  // Returns false for an actor of another node.
   bool IsGone(Pid actor) const;
   // Keeps this actor from being gone, though it may have ended, until the result and all copies of it are destroyed.
   // For the proxy of something that outlives it, such as a process. The result may be used on any thread and may
@@ -364,7 +364,7 @@ class Context : public SpawnsActors<Context> {
   // to one, which it may have done before. `name` is the name of its span and lives as long as the process.
   // In a handler or Start; elsewhere it returns false.
   bool StartTrace(absl::string_view name);
-  // What this handler sends from now on belongs to no trace. The span of the handler ends now.
+  // Ends the span of this handler. What the handler sends from now on belongs to no trace.
   void EndTrace();
 
   // Calls `handler` once, after `delay`. Replaces a running timer of the same name. Named

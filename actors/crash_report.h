@@ -7,9 +7,9 @@
 //
 // The exit reason carries the report (ExitReason::crash) within this system. Exits and Downs
 // to other nodes do not have it; supervision reports (transport/supervision_report.h) do.
-// Comparing reasons ignores it. The log has the same in one line, and
-// ActorSystem::SubscribeCrashes tells a listener of each. The fields are those of OTP's crash reports (proc_lib), and
-// the last messages. Threads: plain values.
+// Comparisons of exit reasons ignore the report. The log has the same facts in one line, and
+// ActorSystem::SubscribeCrashes calls a listener for each report. The fields are those of OTP's crash reports
+// (proc_lib), and the last messages. Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 #define UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 
@@ -54,10 +54,9 @@ struct CrashReport {
   std::string doing;
   Pid parent;            // null if it had none
   std::string trace_id;  // of the handler that failed (trace.h); empty if it belonged to no trace
-  // The last messages that the actor began to handle, the newest first, up to
-  // ActorSystemOptions::last_messages. If that is 0: the current message, if any, and those of the
-  // others that are among the last 64 messages of the worker on which the actor failed, up to
-  // limits::kBlackBoxMessagesMax together.
+  // The last messages that the actor began to handle, the newest first, at most ActorSystemOptions::last_messages. If
+  // that option is 0: the current message, if any, and the actor's earlier messages that are among the last 64 messages
+  // of the worker on which the actor failed; at most limits::kBlackBoxMessagesMax together.
   std::vector<MessageNote> messages;
   MonotonicTime time;  // at which the actor failed
 };

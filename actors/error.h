@@ -55,7 +55,7 @@ enum class ErrorKind : uint8_t {
 // "Full", "NoMailbox", …
 absl::string_view ErrorKindName(ErrorKind kind);
 
-// Returns an error of that kind. `what` says what was wrong, and what would be right.
+// Returns an error of kind `kind`. `what` tells what was wrong and what would be right.
 absl::Status MakeError(ErrorKind kind, absl::string_view what);
 
 // Returns a CalleeExited error that carries the callee's exit reason; see ExitReasonOf.

@@ -43,7 +43,7 @@ class Runnable {
   uint32_t own_thread_ = 0;
 };
 
-// One worker of an executor, as it was at the moment of the question.
+// The state of a worker or an own thread, as Executor::Workers or Executor::OwnThreads found it.
 struct WorkerInfo {
   // The turn whose user code the worker is in, to be compared only; null: the worker sleeps, or is in kernel code.
   const Runnable* turn = nullptr;
@@ -60,11 +60,12 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // The workers, in a fixed order; none for an executor that does not tell. Stops no worker, and does not wait for any.
+  // Returns the workers in a fixed order, or an empty list if the executor does not report them. The call stops no
+  // worker, and does not wait for any.
   virtual std::vector<WorkerInfo> Workers() { return {}; }
 
-  // The threads that belong to a single actor (SpawnThread::kOwn) and are in user code now: for each thread the turn
-  // that it runs, what the turn does, and for how long.
+  // Returns the threads that belong to a single actor (SpawnThread::kOwn) and are in user code now: for each thread the
+  // turn that it runs, what the turn does, and for how long.
   virtual std::vector<WorkerInfo> OwnThreads() { return {}; }
 
   virtual Clock& clock() = 0;

@@ -57,7 +57,7 @@ class ExitReason {
   static ExitReason Shutdown();
   // Requires !status.ok(); an OK status becomes Internal with a note.
   static ExitReason Failed(absl::Status status);
-  // `type` is the exception's type, `what` its text: that of a std::exception, an absl::Status or a string.
+  // `type` is the type of the exception. `what` is its text: the text of a std::exception, an absl::Status or a string.
   static ExitReason Exception(absl::string_view type, absl::string_view what);
   static ExitReason Killed();
   // Killed, and fenced because its handler had not returned.

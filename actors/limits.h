@@ -98,8 +98,8 @@ inline constexpr size_t kStreamBytesMax = size_t{256} << 10;
 // Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
-// Messages, and bytes of one message's contents, in a crash report, which people read; and messages in that of a system
-// which was not told how many to keep.
+// The messages in a crash report, which people read: the most that a system can be told to keep, and the most if it was
+// told to keep none. The third number bounds the bytes of one message's contents in a report.
 inline constexpr int kLastMessagesMax = 100;
 inline constexpr size_t kBlackBoxMessagesMax = 16;
 inline constexpr size_t kReportedContentsBytesMax = 1024;
@@ -194,9 +194,10 @@ inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 // The longest suspension of an actor; longer ones are shortened to this, so that each ends.
 inline constexpr absl::Duration kSuspensionMax = absl::Hours(24);
 
-// Traces of actors' messages at a time, in one system: each is a person who looks.
+// Traces of actors' messages that may run in one system at the same time. Each has a person who reads it.
 inline constexpr size_t kMessageTracesMax = 16;
-// The bounds of one trace: what a person reads, and so short that a forgotten one does not slow its actor for long.
+// The bounds of one trace: no more messages than a person reads, and a time that is short enough that a forgotten trace
+// does not slow its actor for long.
 inline constexpr int64_t kTracedMessagesMax = 10'000;
 inline constexpr absl::Duration kTraceTimeMax = absl::Minutes(10);
 // The notes of one trace that wait for its reader, in number and in bytes.

@@ -45,7 +45,7 @@ namespace internal {
 // Returns the labels "0" to `count` - 1.
 std::vector<std::string> LabelsUpTo(int64_t count);
 
-// One mailbox of an array: a small value, made by operator[] and at().
+// A mailbox of an array: a small value, made by operator[] and at().
 template <class M>
 class MailboxElement final : public TypedMailbox<M> {
  public:

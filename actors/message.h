@@ -364,8 +364,8 @@ struct Message {
 
 }  // namespace internal
 
-// The numbers are also those of the wire protocol. Each kind uses, besides `from` and
-// `to`, the fields of Signal that its comment names.
+// The wire protocol uses the same numbers. Besides `from` and `to`, each kind uses the fields of Signal that its
+// comment names.
 enum class SignalKind : uint8_t {
   kExit = 1,  // `reason`; `is_link` if it comes along a link
   kKill = 2,
@@ -380,7 +380,7 @@ enum class SignalKind : uint8_t {
   kReply = 11,         // `id` of the ask; `status`, and `payload` if it is OK
   kItem = 12,          // `id` of the ask, which is a stream; `payload`
   kStreamCredit = 13,  // `id` of the ask; `payload` is a StreamCredit
-  // The same in the other direction: `id` is that of an ask which is an upload.
+  // The signals of an upload, whose items go in the other direction: `id` is that of an ask which is an upload.
   kUploadItem = 14,  // from the asker; `payload`
   kUploadCredit =
       15,           // from the callee; `payload` is a StreamCredit. The first one says that a handler reads the items

@@ -108,8 +108,8 @@ class [[nodiscard]] Stream : public internal::StreamBase {
 
   // Awaiting the result gives the next item, nullopt at the end of the stream, or the error with which it ended.
   // Expired if nothing comes within `timeout`, or before the deadline of the call that is being handled. The result may
-  // also be awaited in a group (pending_group.h), or later; an item that was given to it and that nobody awaits by its
-  // deadline is lost. One Next of a stream waits at a time (CHECKed). An item that does not parse gives
+  // also be awaited in a group (pending_group.h), or later; an item that it has got is lost if it is not awaited by its
+  // deadline. Only one Next of a stream may wait at a time (CHECKed). An item that does not parse gives
   // InvalidArgument.
   [[nodiscard]] Pending<internal::NextItem<M>> Next(absl::Duration timeout) const {
     return Pending<internal::NextItem<M>>(StreamBase::Next(timeout));

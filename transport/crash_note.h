@@ -1,7 +1,7 @@
-// Conversion of crash reports to protobuf messages and back, for supervision reports and for what a process child tells
-// its parent.
+// Converts crash reports to protobuf messages and back, for supervision reports and for what a process child tells its
+// parent.
 //
-// Any thread.
+// Threads: any.
 #ifndef UNDERSTUDY_TRANSPORT_CRASH_NOTE_H_
 #define UNDERSTUDY_TRANSPORT_CRASH_NOTE_H_
 
@@ -15,7 +15,7 @@
 
 namespace understudy {
 
-// With everything that the report has, and without a `link`.
+// Returns a note with everything that the report has, but without a `link`.
 proto::CrashNote ToProto(const CrashReport& crash);
 
 // Returns the report that `note` describes, for the actor system of `local` (which may be any pid of that system).

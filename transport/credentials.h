@@ -67,8 +67,8 @@ struct Credentials {
   // certificate or key; or both files if the key does not belong to the certificate.
   [[nodiscard]] absl::Status Check() const;
 
-  // What Check does, for the credentials of the node `node`. InvalidArgument also says so if the certificate has no DNS
-  // name (SAN) that is `node`, because every peer would refuse it.
+  // Does the same as Check, for the credentials of the node `node`. InvalidArgument also tells if the certificate has
+  // no DNS name (SAN) that is `node`, because every peer would refuse such a certificate.
   [[nodiscard]] absl::Status CheckForNode(absl::string_view node) const;
 
   absl::optional<TlsFiles> tls;

@@ -159,10 +159,11 @@ class Node {
   // RunUntilSignal at its beginning.
   void Ready();
   NodeState state() const;
-  // Calls `watch` with the present state, and then with each later one: on the thread of the first call of Ready, and
-  // on that of Drain, before the steps of DrainFirst. `watch` must not block. Returns an id for UnwatchState.
+  // Calls `watch` with the present state at once. Calls it again with each later state: on the thread of the first call
+  // of Ready, and on the thread of Drain before the steps of DrainFirst. `watch` must not block. Returns an id for
+  // UnwatchState.
   uint64_t WatchState(std::function<void(NodeState)> watch);
-  // The watch is not running when this returns, and does not run later. Must not be called by a watch.
+  // After this returns, the watch is not running and does not run again. Must not be called by a watch.
   void UnwatchState(uint64_t id);
 
   // Makes RunUntilSignal drain and return, as SIGTERM does. May be called on any
@@ -171,10 +172,10 @@ class Node {
 
   using DrainStep = std::function<void(absl::Duration within)>;
   // Makes Drain call `step` before all else, with half of its `within` less what earlier steps took. The actors have
-  // the time that is left. For what takes calls from outside the cluster, such as a Gateway
+  // the time that is left. It is meant for parts that take calls from outside the cluster, such as a Gateway
   // (GatewayOptions::node). `step` runs on the thread of Drain. Returns an id for ForgetDrainFirst.
   uint64_t DrainFirst(DrainStep step);
-  // The step is not running when this returns, and does not run later. Must not be called by a step.
+  // After this returns, the step is not running and does not run again. Must not be called by a step.
   void ForgetDrainFirst(uint64_t id);
 
   // Runs the steps of DrainFirst, ends the system's actors and leaves, in this order:

@@ -75,8 +75,8 @@ struct NodeCounters {
   // already has. The causes are "no_room", "no_hello", "not_a_hello", "gave_way", and the reasons of proto::Refuse in
   // lower case, such as "name_taken".
   std::map<std::string, int64_t> streams_refused_by_cause;
-  // Streams of this node that were refused there, by the cause that the peer gave: in lower case the reasons of
-  // proto::Refuse.
+  // Streams that this node dialled and a peer refused, by the cause that the peer gave: the reasons of proto::Refuse in
+  // lower case.
   std::map<std::string, int64_t> dials_refused_by_cause;
   int64_t sessions_begun = 0;
   // By cause: "grace_over", "peer_left", …

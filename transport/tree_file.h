@@ -39,7 +39,7 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
 // PermissionDenied or another status of errno if the file cannot be opened.
 absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories);
 
-// One error in a tree's file.
+// An error in a tree's file.
 struct TreeFileError {
   int line = 1;
   int column = 0;  // 0: not known

@@ -75,14 +75,14 @@ absl::Status AddPeers(OpsChannel& node, Answers& all) {
   return peers.status();
 }
 
-// Those that wait for answers.
+// Adds the actors that wait for answers.
 absl::Status AddWaits(OpsChannel& node, Answers& all) {
   proto::ListActorsRequest request;
   request.set_asking_only(true);
   return AddActors(node, all, request);
 }
 
-// The first ones in the order of TopActors.
+// Keeps the first actors in the order of TopActors.
 void KeepTop(proto::TopOrder by, std::vector<proto::ActorDetails>& actors) {
   const auto stuck_for = [](const proto::ActorDetails& actor) {
     return actor.state() == proto::STUCK ? actor.doing_for_nanos() : 0;
