@@ -27,7 +27,7 @@ struct Command {
   const char* name;
   const char* operands;  // as the usage line shows them
   size_t operand_count;
-  const char* options;  // those that the command takes besides --ops, --json and --help, with spaces between
+  const char* options;  // the options that the command takes besides --ops, --json and --help, with spaces between
   const char* summary;  // begins with a verb in the infinitive
   const char* details;
   bool asks_node = true;
@@ -36,8 +36,9 @@ struct Command {
 constexpr Command kCommands[] = {
     {"node", "", 0, "", "show the node and its counters", ""},
     {"tree", "", 0, "--dot", "show the supervisors with their children",
-     "RESTARTS are all of the child. SUPERVISES says how many of the restarts that its strategy allows a supervisor\n"
-     "has made, and within which time; LAST EXIT why the child ended last. It works while every worker is stuck.\n"
+     "RESTARTS counts all restarts of the child. SUPERVISES shows a supervisor's strategy, how many restarts it has\n"
+     "made, and how many are allowed in which time. LAST EXIT shows why the child ended last. The command works even\n"
+     "while every worker is stuck.\n"
      "  --dot  writes a graph for Graphviz, in the DOT language\n"},
     {"ps", "[TEXT]", 1, "",
      "show the actors, or those with TEXT in their pid, class, label, behavior, name or parent's pid",
@@ -49,7 +50,7 @@ constexpr Command kCommands[] = {
      "  --by=age           shows those whose oldest message has waited longest\n"
      "  --by=waiting-bytes shows those whose waiting messages have the most bytes, in the mailboxes that are bounded "
      "in\n"
-     "                     bytes; what else an actor holds is not known\n"
+     "                     bytes; an actor's other memory is not known\n"
      "  --by=handler-time  shows how long handlers run, by class and mailbox, those that took the most time first:\n"
      "                     the number of runs that were timed, their mean, the time within which half and 99 of 100\n"
      "                     ended, and the longest\n"},
@@ -62,27 +63,27 @@ constexpr Command kCommands[] = {
     {"names", "[PREFIX]", 1, "", "show the names that the node knows, or those that begin with PREFIX", ""},
     {"peers", "", 0, "--dot", "show the nodes that this one knows, with their sessions",
      "  --dot  writes a graph for Graphviz, in the DOT language\n"},
-    {"workers", "", 0, "", "show the threads that run the actors, and what they are at", ""},
+    {"workers", "", 0, "", "show the threads that run the actors, and what they are doing", ""},
     {"dead-letters", "", 0, "--follow", "show the last 1,000 messages that reached no handler",
      "  --follow  goes on with each new one\n"},
     {"events", "", 0, "--follow", "show the last 1,000 things that supervisors did",
      "  --follow  goes on with each new one\n"},
     {"crashes", "", 0, "--follow", "show the last 1,000 actors that crashed, each with its last messages",
      "Says why an actor ended, in which handler, and which messages it had begun to handle: when, in which mailbox,\n"
-     "type and size, never contents. Those of process children are there too, and process children that ended by\n"
-     "themselves, with the last lines that they wrote.\n"
+     "type and size, never contents. Crashes inside process children are shown too, and so are process children that\n"
+     "ended by themselves, with the last lines that they wrote.\n"
      "  --follow  goes on with each new one\n"},
     {"stop", "PID|NAME", 1, "--yes", "request an actor to stop, as its parent would", "  --yes  does not ask\n"},
     {"kill", "PID|NAME", 1, "--yes", "kill an actor", "  --yes  does not ask\n"},
     {"restart", "SUPERVISOR CHILD", 2, "--yes", "end a child and start it again, without counting it as a restart",
      "SUPERVISOR is a pid or a name, CHILD the child's id, as `understudy tree` shows them. Exit status: 1 if the\n"
-     "child was not started again, or if it has not ended within half a second: then it is not known, and the node's\n"
-     "log will say. A child that has ended and takes longer to start is not waited for.\n"
+     "child was not started again, or if it has not ended within half a second: the result is not known then, and the\n"
+     "node's log will tell it. The command does not wait for a child that has ended and takes longer to start.\n"
      "  --yes  does not ask\n"},
     {"suspend", "PID|NAME TIME", 2, "--yes", "keep an actor from handling messages for a time, at most ten minutes",
      "TIME is a number with a unit, such as 30s or 2m. Messages are accepted until a mailbox is full, and wait;\n"
-     "timers, signals and handlers that have begun act as always, and the actor can be stopped. It ends with its\n"
-     "time.\n"
+     "timers, signals and handlers that have begun act as always, and the actor can be stopped. The suspension\n"
+     "ends after TIME.\n"
      "  --yes  does not ask\n"},
     {"resume", "PID|NAME", 1, "--yes", "end the suspension of an actor", "  --yes  does not ask\n"},
     {"drain", "", 0, "--yes", "make the node end its actors in order and leave, as SIGTERM does",
@@ -93,24 +94,24 @@ constexpr Command kCommands[] = {
     {"trace", "PID|NAME", 1, "--messages --for --every --contents --yes",
      "show the messages that an actor handles, as it begins with each",
      "Shows the time, mailbox, type, size and sender of each message, until a bound is reached or it is interrupted.\n"
-     "  --messages=N  so many messages; 100 unless given, at most 10,000\n"
-     "  --for=TIME    for so long; 30s unless given, at most 10m\n"
+     "  --messages=N  ends after N messages; 100 unless given, at most 10,000\n"
+     "  --for=TIME    ends after TIME; 30s unless given, at most 10m\n"
      "  --every=N     only the first message and each Nth after it\n"
-     "  --contents    the messages too, up to a KiB each, without redacted fields; the node must allow that, and its\n"
-     "                log says who asked. Asks before it, because they may be private.\n"
+     "  --contents    shows contents too, up to a KiB of each message, without redacted fields; the node must allow\n"
+     "                that, and its log says who asked. The command asks first, because contents may be private.\n"
      "  --yes         does not ask\n"},
     {"cluster", "tree|top|ps|waits|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
      "show several nodes as one: their tree, busiest actors, actors, who waits for whom, or peers",
-     "Each ADDRESS is what --ops names. A node that does not answer is told, and the others are shown; the exit\n"
-     "status is 1 then.\n"
-     "  --by=KEY  of top: the order, as of understudy top: waiting, age or waiting-bytes\n"
-     "  --dot     of tree, waits and peers: writes a graph for Graphviz, in the DOT language\n"},
+     "Each ADDRESS is what --ops names. If a node does not answer, the command says so, shows the others and\n"
+     "ends with exit status 1.\n"
+     "  --by=KEY  for top: the order, as of understudy top: waiting, age or waiting-bytes\n"
+     "  --dot     for tree, waits and peers: writes a graph for Graphviz, in the DOT language\n"},
     {"observe", "[ADDRESS...]", limits::kObservedNodesMax, "--port",
      "serve a page that shows nodes live, and print its address for a browser",
      "Each ADDRESS is what --ops names. The page shows the supervision tree, stuck and busy actors, what supervisors\n"
      "did and dead letters as they come, and offers the actions that the node allows. It is served on 127.0.0.1 until\n"
-     "the command is interrupted. Who has the printed address can do what you can, so keep it to yourself.\n"
-     "  --port=N  the port; 0, a free one, unless it is given\n"},
+     "the command is interrupted. Anyone who has the printed address can do what you can: keep it secret.\n"
+     "  --port=N  the port; 0, which means a free port, unless given\n"},
     {"lint", "FILE", 1, "", "check the file of a supervision tree, without a node",
      "Finds errors of syntax, unknown fields, and what the tree's program would refuse when it starts. Only that\n"
      "program knows its factories: an understudy_tree_test (bazel/understudy.bzl) checks their names and arguments.\n"
