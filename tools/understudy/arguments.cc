@@ -296,7 +296,7 @@ std::string BashCompletion() {
     }
     for (const std::string& option : options) words.push_back(absl::StrCat(option, HasValue(option) ? "=" : ""));
     if (command.name == absl::string_view("completion")) words.emplace_back("bash");
-    if (command.name == absl::string_view("cluster")) words.emplace_back("tree top ps peers");
+    if (command.name == absl::string_view("cluster")) words.emplace_back("tree top ps peers waits");
     absl::StrAppend(&cases, "    ", command.name, ") words='", absl::StrJoin(words, " "), "' ;;\n");
   }
   return absl::StrCat(
