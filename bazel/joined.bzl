@@ -4,7 +4,8 @@ Most of what a source costs to compile are the headers that it includes, and ten
 nearly the same. As one file they take a third of the time. A change of one then compiles all ten, so it is not the default:
 
 - The libraries, but not the examples and benchmarks, are joined where --define=understudy_sources=joined asks for that, as `.bazelrc` does
-  for the sanitizers and `.ci/run` for its tests. Names in anonymous namespaces and macros must differ among the sources of a library; the compiler refuses those that do not.
+  for the sanitizers and `.ci/run` for its tests. Names in anonymous namespaces and macros must differ among the sources of a library;
+  the compiler refuses those that do not.
 - joined_tests() at the end of a BUILD file below tests/ declares tests that join those of the package, and `.ci/run` runs them in place of
   those. Suites must have different names then; GoogleTest ends the test that finds two of one name.
 """

@@ -106,6 +106,13 @@ class ExpiredRoomTest : public ::testing::Test {
     }
     return askers;
   }
+  // A new client of n0 asks. Returns the outcome that it has at once, or nothing if its call was accepted.
+  Outcomes AskFromN0() {
+    const auto outcomes = std::make_shared<Outcomes>();
+    NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
+    Run();
+    return *outcomes;
+  }
   // Sends notes from there until nothing is accepted any more; how many were.
   int64_t FillWithNotes(absl::string_view node) {
     int64_t accepted = 0;
@@ -177,17 +184,11 @@ TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTh
   FillWithQueries("home", absl::Hours(1));
   FillWithQueries("n0", absl::Hours(1));
   cluster_.Pause("n1");
-  const auto outcomes = std::make_shared<Outcomes>();
-  const auto ask = [&] {
-    NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
-    Run();
-    return std::exchange(*outcomes, {});
-  };
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
   Run(absl::Seconds(6));
   // The first one that finds no room makes home look. The next one makes it grant what it has found.
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
-  EXPECT_THAT(ask(), IsEmpty()) << "it waits in the mailbox";
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
+  EXPECT_THAT(AskFromN0(), IsEmpty()) << "it waits in the mailbox";
   EXPECT_EQ(cluster_.core("home").Peers()[1].node, "n1");
   EXPECT_TRUE(cluster_.core("home").Peers()[1].is_live) << "the end of the session would have cancelled the calls";
 }
@@ -198,18 +199,12 @@ TEST_F(ExpiredRoomTest, CallsThatAreCancelledGiveTheirRoomToANodeThatFoundNone) 
     const std::vector<Ref<Client>> askers = FillWithQueries(cancels, absl::Hours(1));
     FillWithQueries("home", absl::Hours(1));
     FillWithQueries("n0", absl::Hours(1));
-    const auto outcomes = std::make_shared<Outcomes>();
-    const auto ask = [&] {
-      NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
-      Run();
-      return std::exchange(*outcomes, {});
-    };
-    for (int i = 0; i < 3; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
+    for (int i = 0; i < 3; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
     for (const Ref<Client>& asker : askers) cluster_.system(cancels).Kill(asker.pid());
     Run();
     // The first that find no room make home look and grant what it has found.
     bool is_taken = false;
-    for (int i = 0; i < 3 && !is_taken; ++i) is_taken = ask().empty();
+    for (int i = 0; i < 3 && !is_taken; ++i) is_taken = AskFromN0().empty();
     EXPECT_TRUE(is_taken);
   }
 }
