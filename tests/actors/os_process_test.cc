@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -280,6 +281,52 @@ absl::Status StartFailure(const OsProcessSpec& spec) {
   auto process = OsProcess::Start(spec, [](const ExitReason&) { ADD_FAILURE() << "told of what never started"; });
   EXPECT_FALSE(process.ok());
   return process.status();
+}
+
+// The library's thread learns at once that a process has ended and that its standard error is closed. The callback of
+// the end starts another process, whose pidfd gets the number that the closed standard error had. The second event,
+// which is of the closed descriptor, must not end the new process.
+TEST(OsProcess, AnEventOfAClosedDescriptorIsNotTakenForOneOfTheNextProcess) {
+  absl::Notification is_waiting;
+  absl::Notification may_go_on;
+  auto blocker = OsProcess::Start({.binary = "/bin/true"}, [&](const ExitReason&) {
+    is_waiting.Notify();
+    may_go_on.WaitForNotification();  // so that both events are there when the library's thread looks
+  });
+  ASSERT_TRUE(blocker.ok()) << blocker.status();
+  is_waiting.WaitForNotification();
+
+  Pipe told;
+  std::array<int, 2> orders;   // read by the second process of the first one's group, which has its standard error too
+  std::array<int, 2> release;  // read by the next process
+  ASSERT_EQ(pipe2(orders.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(release.data(), O_CLOEXEC), 0);
+  absl::StatusOr<std::unique_ptr<OsProcess>> next = absl::UnknownError("not started");
+  End next_end;
+  End first_end;
+  auto start_next = [&, tell = first_end.Callback()](const ExitReason& reason) mutable {
+    // The lowest free number, that of `told`'s writing end, goes to its standard error, and the next to its pidfd.
+    next = OsProcess::Start(
+        {.binary = "/bin/sh", .arguments = {"-c", "read order <&3; exit 5"}, .descriptors = {release[0]}},
+        next_end.Callback());
+    std::move(tell)(reason);
+  };
+  const std::string script = "{ read order <&3; exec 2>&-; echo closed >&4; read order <&3; } & exit 0";
+  auto first =
+      OsProcess::Start({.binary = "/bin/sh", .arguments = {"-c", script}, .descriptors = {orders[0], told.writing()}},
+                       std::move(start_next));
+  ASSERT_TRUE(first.ok()) << first.status();
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>((*first)->os_pid()), &ended, WEXITED | WNOWAIT), 0);
+  ASSERT_EQ(write(orders[1], "close\n", 6), 6);
+  ASSERT_EQ(told.Read(7), "closed\n");
+  may_go_on.Notify();
+  EXPECT_EQ(first_end.Wait(), ExitReason::Normal());
+  EXPECT_EQ(RunScript("exit 0").reason, ExitReason::Normal());  // in a later list of events
+  ASSERT_TRUE(next.ok()) << next.status();
+  ASSERT_EQ(write(release[1], "end\n", 4), 4);
+  EXPECT_EQ(next_end.Wait(), ExitReason::OsExit(5));
+  for (const int end : {orders[0], orders[1], release[0], release[1]}) close(end);
 }
 
 TEST(OsProcess, AMissingBinaryIsNotFound) {

@@ -275,20 +275,31 @@ class OsProcess::Watcher {
   // Arranges that on_end is called when the process has ended. Returns false, with errno set, if it cannot be watched.
   bool Add(std::shared_ptr<Watched> watched) {
     absl::MutexLock lock(&mu_);
-    if (!AddDescriptor(watched->standard_error)) return false;
-    if (!AddDescriptor(watched->pidfd)) {
+    const uint64_t number = ++last_number_;
+    if (!AddDescriptor(watched->standard_error, {.process = number, .is_end = false})) return false;
+    if (!AddDescriptor(watched->pidfd, {.process = number, .is_end = true})) {
       const int error = errno;
       epoll_ctl(epoll_, EPOLL_CTL_DEL, watched->standard_error, nullptr);
       errno = error;
       return false;
     }
-    watched_.emplace(watched->standard_error, watched);
-    watched_.emplace(watched->pidfd, std::move(watched));
+    watched_.emplace(number, std::move(watched));
     return true;
   }
 
  private:
   static constexpr int kEventsMax = 16;
+
+  // What an event of epoll is about: the end of a process, or its standard error. It names the process by a number that
+  // is never used again: an event may still be in the list that epoll_wait filled when the descriptors of its process
+  // have been closed and given to another process.
+  struct Subject {
+    static Subject FromData(uint64_t data) { return {.process = data >> 1, .is_end = (data & 1) != 0}; }
+    uint64_t ToData() const { return process << 1 | (is_end ? 1 : 0); }
+
+    uint64_t process = 0;
+    bool is_end = false;
+  };
 
   Watcher() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     UNDERSTUDY_CHECK(epoll_ >= 0, "epoll_create1: ", strerror(errno));
@@ -310,34 +321,34 @@ class OsProcess::Watcher {
     }
   }
 
-  bool AddDescriptor(int descriptor) {
+  bool AddDescriptor(int descriptor, Subject subject) {
     struct epoll_event event;
     memset(&event, 0, sizeof(event));
     event.events = EPOLLIN;
-    event.data.fd = descriptor;
+    event.data.u64 = subject.ToData();
     return epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0;
   }
 
   void Handle(const struct epoll_event& event) {
-    const int descriptor = event.data.fd;
+    const Subject subject = Subject::FromData(event.data.u64);
     std::shared_ptr<Watched> watched;
     {
       absl::MutexLock lock(&mu_);
-      const auto found = watched_.find(descriptor);
+      const auto found = watched_.find(subject.process);
       if (found == watched_.end()) return;  // an earlier event of this round ended the process
       watched = found->second;
       // All writing ends of the pipe are closed, so it has nothing more to report.
-      const bool is_closed = descriptor == watched->standard_error && (event.events & EPOLLIN) == 0;
-      if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+      const bool is_closed = !subject.is_end && (event.events & EPOLLIN) == 0;
+      if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, watched->standard_error, nullptr);
     }
-    if (descriptor == watched->pidfd) {
-      End(*watched);
+    if (subject.is_end) {
+      End(subject.process, *watched);
     } else {
       watched->ReadErrors();
     }
   }
 
-  void End(Watched& watched) {
+  void End(uint64_t number, Watched& watched) {
     int wait_status = 0;
     bool was_killed = false;
     {
@@ -353,9 +364,9 @@ class OsProcess::Watcher {
       absl::MutexLock lock(&mu_);
       for (const int descriptor : {watched.pidfd, watched.standard_error}) {
         epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
-        watched_.erase(descriptor);
         close(descriptor);
       }
+      watched_.erase(number);
     }
     const bool is_sigkill = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
     const std::string note = watched.Note(is_sigkill, was_killed, Clock::Real().Now());
@@ -365,8 +376,8 @@ class OsProcess::Watcher {
 
   const int epoll_;
   absl::Mutex mu_;
-  // Each process has two entries: by its pidfd, and by its standard error.
-  std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<uint64_t, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);  // by Subject::process
 };
 
 ExitReason ExitReasonOfWaitStatus(int wait_status, absl::string_view note) {
