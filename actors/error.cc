@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,15 +14,13 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/status_payloads.h"
 
 namespace understudy {
 namespace {
 
 constexpr absl::string_view kKindUrl = "understudy.dev/error-kind";
 constexpr absl::string_view kReasonUrl = "understudy.dev/exit-reason";
-// Payloads of one status of an encoded exit reason, as many as a status between nodes has (transport/limits.h): setting
-// each searches those before it. Further ones are left out, except for the kind of the error.
-constexpr size_t kPayloadsMax = 16;
 
 absl::StatusCode CodeOf(ErrorKind kind) {
   switch (kind) {
@@ -77,14 +74,9 @@ bool GetText(absl::string_view& in, std::string& text) {
 }
 
 void PutPayloads(std::string& out, const absl::Status& status) {
-  std::map<std::string, absl::Cord> payloads;
-  status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& payload) { payloads.emplace(std::string(url), payload); });
-  for (auto it = payloads.end(); payloads.size() > kPayloadsMax;) {
-    if ((--it)->first != kKindUrl) it = payloads.erase(it);
-  }
-  Put32(out, static_cast<uint32_t>(payloads.size()));
-  for (const auto& [url, payload] : payloads) {
+  const internal::StatusPayloads payloads = internal::PayloadsToEncode(status);
+  Put32(out, static_cast<uint32_t>(payloads.kept.size()));
+  for (const auto& [url, payload] : payloads.kept) {
     PutText(out, url);
     PutText(out, std::string(payload));
   }
@@ -92,7 +84,7 @@ void PutPayloads(std::string& out, const absl::Status& status) {
 
 bool GetPayloads(absl::string_view& in, absl::Status& status) {
   uint32_t count = 0;
-  if (!Get32(in, count) || count > kPayloadsMax) return false;
+  if (!Get32(in, count) || count > limits::kStatusPayloadsMax) return false;
   for (; count > 0; --count) {
     std::string url;
     std::string payload;

@@ -98,6 +98,9 @@ inline constexpr size_t kStreamBytesMax = size_t{256} << 10;
 // Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
+// Payloads of one status in an exit reason or between nodes, more than any library uses: setting each searches those
+// before it. Further payloads are left out, those of this library last.
+inline constexpr int kStatusPayloadsMax = 16;
 // The messages in a crash report, which people read: the most that a system can be told to keep, and the most if it was
 // told to keep none. The third number bounds the bytes of one message's contents in a report.
 inline constexpr int kLastMessagesMax = 100;

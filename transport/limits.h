@@ -119,9 +119,6 @@ inline constexpr uint32_t kNodesPartNumber = kEnvelopesInPartsMax;
 inline constexpr size_t kNodesEnvelopeBytesMax = size_t{192} << 10;
 // The error in a reply. A longer one is cut, so that its envelope is within kNodesEnvelopeBytesMax.
 inline constexpr size_t kReplyStatusBytesMax = kNodesEnvelopeBytesMax - kEnvelopeOverheadBytesMax;
-// Payloads of one status between nodes, more than any library uses: setting each searches those before it. Further
-// payloads are left out, those of this library last.
-inline constexpr int kStatusPayloadsMax = 16;
 // Fields of an envelope without a payload for which protobuf allocates memory: submessages, texts and fields that it
 // does not know, each of which may be 50 times as large as its bytes. An envelope may have kEnvelopeFieldsMin of them
 // and one more for each kBytesPerEnvelopeField, which is at most some 16 times its bytes. The assertion below shows

@@ -122,9 +122,10 @@ SessionTimes Agree(SessionTimes ours, const proto::Times& theirs) {
   return ours;
 }
 
-SessionTimes AgreeUnproved(const SessionTimes& ours, const proto::Times& theirs) {
+SessionTimes AgreeUnproved(const SessionTimes& ours, const proto::Times& theirs, AcceptingEnd accepting) {
   SessionTimes agreed = Agree(ours, theirs);
-  agreed.grace_period = std::min(agreed.grace_period, std::max(ours.grace_period, SessionTimes::Wan().grace_period));
+  const absl::Duration own = accepting == AcceptingEnd::kOurs ? ours.grace_period : FromProto(theirs).grace_period;
+  agreed.grace_period = std::min(agreed.grace_period, std::max(own, SessionTimes::Wan().grace_period));
   return agreed;
 }
 

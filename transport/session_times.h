@@ -10,8 +10,9 @@
 // silence_timeout and grace_period together; with the defaults after 9 s. Both
 // ends of a session use the same two: each tells its own in the handshake, and
 // the longer silence_timeout and the longer grace_period hold at both (Agree).
-// A node that accepts a peer whose identity is not proved (loopback TCP without TLS)
-// gives it at most a minute of grace, or its own grace_period (AgreeUnproved).
+// If the stream does not prove the identities of its ends (loopback TCP without TLS),
+// the grace_period of the session is at most a minute, or that of the accepting node
+// if it is longer; both ends use it (AgreeUnproved).
 // Each end keeps its own heartbeat_interval; because it is at most a third of
 // its own silence_timeout, it is at most a third of the agreed one.
 //
@@ -74,9 +75,10 @@ absl::Status CheckTimes(const proto::Times& theirs);
 // Returns `ours` with the silence_timeout and grace_period that hold in a session with
 // a peer that told `theirs`. Requires: CheckTimes(theirs).ok().
 SessionTimes Agree(SessionTimes ours, const proto::Times& theirs);
-// The same for a peer that this node accepts, and whose identity is not proved. Such a peer's grace_period is at most
-// that of Wan, or ours if that is longer, because its session takes one of few places for that long.
-SessionTimes AgreeUnproved(const SessionTimes& ours, const proto::Times& theirs);
+// The same for a session whose stream does not prove the identities of its ends. The grace_period is at most that of
+// Wan, or that of the accepting node if that is longer, because the session takes one of its few places for that long.
+enum class AcceptingEnd { kOurs, kTheirs };
+SessionTimes AgreeUnproved(const SessionTimes& ours, const proto::Times& theirs, AcceptingEnd accepting);
 
 }  // namespace understudy
 

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 namespace {
@@ -105,7 +106,7 @@ TEST(ErrorTest, AChainThatWasCutBeforeItGotAnotherCauseIsStillMarkedAfterItsTrav
 }
 
 TEST(ErrorTest, CalleeExitedCarriesABoundedNumberOfAStatussPayloads) {
-  constexpr int kPayloadsMax = 16;
+  constexpr int kPayloadsMax = limits::kStatusPayloadsMax;
   for (const int payloads : {kPayloadsMax, kPayloadsMax + 1, 1000}) {
     absl::Status status = MakeError(ErrorKind::kFull, "no room");
     for (int i = 1; i < payloads; ++i) status.SetPayload(absl::StrCat(i), absl::Cord());

@@ -1,5 +1,4 @@
 // The functions of frame_codec.h for envelopes, statuses, exit reasons and addresses.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -21,6 +19,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/status_payloads.h"
 #include "understudy/actors/trace.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/signals.pb.h"
@@ -37,8 +36,6 @@ constexpr int kSignalKindMax = static_cast<int>(SignalKind::kUploadCancel);
 constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
 constexpr uint32_t kSampledFlag = 1;
-// The beginning of the URLs of this library's own payloads of statuses (actors/error.cc).
-constexpr absl::string_view kOwnUrls = "understudy.dev/";
 
 bool HasPayload(SignalKind kind) {
   return kind == SignalKind::kReply || kind == SignalKind::kItem || kind == SignalKind::kUploadItem;
@@ -355,20 +352,11 @@ proto::Status ToProto(const absl::Status& status) {
   proto::Status out;
   out.set_code(static_cast<int>(status.code()));
   out.set_message(std::string(status.message()));
-  std::vector<std::pair<std::string, absl::Cord>> payloads;
-  status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& value) { payloads.emplace_back(std::string(url), value); });
-  if (payloads.size() > limits::kStatusPayloadsMax) {
-    // Sorted, because absl::Status has no order that is the same in each run.
-    std::sort(payloads.begin(), payloads.end(), [](const auto& a, const auto& b) {
-      const bool is_own = absl::StartsWith(a.first, kOwnUrls);
-      return is_own != absl::StartsWith(b.first, kOwnUrls) ? is_own : a.first < b.first;
-    });
-    out.set_message(
-        absl::StrCat(status.message(), " (", payloads.size() - limits::kStatusPayloadsMax, " payloads left out)"));
-    payloads.resize(limits::kStatusPayloadsMax);
+  const internal::StatusPayloads payloads = internal::PayloadsToEncode(status);
+  if (payloads.left_out > 0) {
+    out.set_message(absl::StrCat(status.message(), " (", payloads.left_out, " payloads left out)"));
   }
-  for (const auto& [url, value] : payloads) {
+  for (const auto& [url, value] : payloads.kept) {
     proto::StatusPayload& payload = *out.add_payloads();
     payload.set_type_url(url);
     payload.set_value(std::string(value));

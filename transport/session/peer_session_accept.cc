@@ -182,17 +182,18 @@ void PeerSession::MakeOffer(const Held& held, MonotonicTime now) {
   for (const Offer& offer : offers_) epoch = std::max(epoch, offer.terms.epoch + 1);
   if (epoch >= kEpochEnd) epoch = hello.new_epoch();
   const std::string key = config_.new_key();
-  Offer offer = {.terms = {.peer = NodeIncarnation{hello.incarnation()},
-                           .epoch = epoch,
-                           .secret = SessionSecret(hello.key(), key),
-                           .version = *CommonVersion(hello, config_.versions),
-                           .features = hello.features() & config_.versions.features,
-                           .times = held.identity.is_proved() ? Agree(config_.times, hello.times())
-                                                              : AgreeUnproved(config_.times, hello.times()),
-                           .advertise = hello.advertise(),
-                           .peer_dial = hello.dial()},
-                 .stream = held.stream,
-                 .deadline = now + config_.times.handshake_timeout};
+  Offer offer = {
+      .terms = {.peer = NodeIncarnation{hello.incarnation()},
+                .epoch = epoch,
+                .secret = SessionSecret(hello.key(), key),
+                .version = *CommonVersion(hello, config_.versions),
+                .features = hello.features() & config_.versions.features,
+                .times = held.identity.is_proved() ? Agree(config_.times, hello.times())
+                                                   : AgreeUnproved(config_.times, hello.times(), AcceptingEnd::kOurs),
+                .advertise = hello.advertise(),
+                .peer_dial = hello.dial()},
+      .stream = held.stream,
+      .deadline = now + config_.times.handshake_timeout};
   FramePacker packer(epoch, 0);
   proto::Welcome& welcome = *packer.frame().mutable_welcome();
   welcome.set_version(offer.terms.version);

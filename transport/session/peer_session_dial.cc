@@ -187,7 +187,9 @@ bool PeerSession::Resume(const proto::Welcome& welcome, MonotonicTime now) {
 
 bool PeerSession::BeginAsDialled(const proto::Welcome& welcome) {
   if (live_.has_value() || leaving_) return false;
-  SessionTimes times = Agree(config_.times, welcome.times());
+  const bool is_proved = at_address_.has_value() && at_address_->is_proved();
+  const SessionTimes times = is_proved ? Agree(config_.times, welcome.times())
+                                       : AgreeUnproved(config_.times, welcome.times(), AcceptingEnd::kTheirs);
   return Begin(Terms{.peer = NodeIncarnation{welcome.incarnation()},
                      .epoch = welcome.epoch(),
                      .secret = SessionSecret(dial_->key, welcome.key()),

@@ -250,11 +250,18 @@ TEST(SessionTimesTest, AnUnprovedPeerHasAtMostAMinuteOfGraceUnlessTheNodeHasMore
   SessionTimes theirs;
   theirs.grace_period = absl::Hours(1);
   theirs.silence_timeout = absl::Seconds(20);
-  EXPECT_EQ(AgreeUnproved(ours, ToProto(theirs)).grace_period, absl::Minutes(1));
-  EXPECT_EQ(AgreeUnproved(ours, ToProto(theirs)).silence_timeout, absl::Seconds(20));
-  EXPECT_EQ(AgreeUnproved(ours, ToProto(SessionTimes())).grace_period, absl::Seconds(5));
+  const auto agreed = [&] { return AgreeUnproved(ours, ToProto(theirs), AcceptingEnd::kOurs); };
+  // The dialling peer comes to the same.
+  const auto at_peer = [&] { return AgreeUnproved(theirs, ToProto(ours), AcceptingEnd::kTheirs); };
+  EXPECT_EQ(agreed().grace_period, absl::Minutes(1));
+  EXPECT_EQ(at_peer().grace_period, absl::Minutes(1));
+  EXPECT_EQ(agreed().silence_timeout, absl::Seconds(20));
   ours.grace_period = absl::Minutes(10);
-  EXPECT_EQ(AgreeUnproved(ours, ToProto(theirs)).grace_period, absl::Minutes(10));
+  EXPECT_EQ(agreed().grace_period, absl::Minutes(10));
+  EXPECT_EQ(at_peer().grace_period, absl::Minutes(10));
+  ours = SessionTimes();
+  theirs = SessionTimes();
+  EXPECT_EQ(agreed().grace_period, absl::Seconds(5));
 }
 
 TEST(SessionTimesTest, APeersImpossibleTimesAreRefused) {
