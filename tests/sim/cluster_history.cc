@@ -22,7 +22,7 @@
 namespace understudy {
 namespace {
 
-// The longest that a node is cut off, or paused, and a session lives all the same.
+// An upper bound on how long a session survives while its node is cut off or paused.
 constexpr absl::Duration kNoticedWithin = absl::Minutes(1);
 
 std::pair<std::string, std::string> NodesOf(const std::string& a, const std::string& b) {
@@ -61,18 +61,19 @@ void ClusterHistory::End(Life& life) {
 }
 
 void ClusterHistory::OnTrapped(LifeId life, Pid from, const ExitReason& reason) {
-  // One that has not started found its name taken, and another's loss may come along a link.
+  // An actor that has not started found its name taken, and a linked actor's loss comes from the linked actor's pid.
   const bool is_loss = reason.kind() == ExitReason::Kind::kNameConflict && reason.detail() == lives_[life].name &&
                        reason.cause() == nullptr && from == lives_[life].pid && lives_[life].has_started;
   if (!is_loss) return;
   lives_[life].has_lost_its_name = true;
-  // Of one that ends by a link it is not known whose loss it was.
+  // An actor that may end can also exit because of a link; the name lost is then possibly that of the linked actor.
   if (!lives_[life].may_end && !HasRival(life)) {
     Complain(absl::StrCat(Describe(life), " lost its name to nobody of the cluster"));
   }
 }
 
-// Another owner of its name, whose end, if it has one, may not have been known when it won.
+// Returns true if another actor owned the name of `life`. That actor may have ended recently, because the node that
+// resolved the conflict may not have known of its end.
 bool ClusterHistory::HasRival(LifeId life) const {
   const Life& its = lives_[life];
   return std::any_of(lives_.begin(), lives_.end(), [&](const Life& other) {
@@ -156,7 +157,7 @@ void ClusterHistory::OnDown(int monitor, const ExitReason& reason) {
 void ClusterHistory::OnDeadLetter(const DeadLetter& letter) {
   const LifeId from = Find(letter.from);
   const LifeId to = Find(letter.to);
-  if (from < 0 || to < 0) return;  // a foreigner's, or of the test itself
+  if (from < 0 || to < 0) return;  // another sender: an actor of the hostile peer, or the test itself
   if (letter.mailbox == "trader/box") ++letters_[{from, to, Box::kRefusing}];
   if (letter.mailbox == "trader/drops") ++letters_[{from, to, Box::kDropping}];
 }
@@ -181,8 +182,9 @@ bool ClusterHistory::Runs(LifeId life, const Counts& counts) const {
   return counts.running.contains(lives_[life].incarnation.bits);
 }
 
-// Whether nothing that happened may have lost it without a word to its sender alone. Complains if the end of its
-// session was not told.
+// Returns true if a loss of this message must have been reported by a dead letter or a counted drop, because sender and
+// receiver are on one node or the session that accepted the message is live. Complains if that session has ended and
+// the sender's node was not told.
 bool ClusterHistory::IsSure(const Tell& tell, const Counts& counts) {
   const Life& from = lives_[tell.from];
   const Life& to = lives_[tell.to];
@@ -205,7 +207,7 @@ void ClusterHistory::CheckTells(const Counts& counts) {
     }
     if (tell.was_handled || tell.state != Tell::State::kSent) continue;
     const bool is_sure = IsSure(tell, counts);
-    if (!Runs(tell.to, counts)) continue;  // it was lost with its receiver's process
+    if (!Runs(tell.to, counts)) continue;  // its receiver's process has crashed
     Missing& its = missing[{tell.from, tell.to, tell.box}];
     ++(is_sure ? its.sure : its.doubtful);
   }
@@ -213,7 +215,7 @@ void ClusterHistory::CheckTells(const Counts& counts) {
 }
 
 void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const Counts& counts) {
-  std::map<uint64_t, int64_t> not_told;  // of dropping mailboxes, by the receiver's incarnation
+  std::map<uint64_t, int64_t> not_told;  // missing from mailboxes that drop their oldest, by the receiver's incarnation
   std::map<std::pair<std::string, std::string>, int64_t> lost;
   for (const auto& [route, its] : missing) {
     const auto& [from, to, box] = route;
@@ -287,7 +289,7 @@ void ClusterHistory::CheckEnds(const Counts& counts) {
   for (LifeId life = 0; life < static_cast<LifeId>(lives_.size()); ++life) {
     const Life& its = lives_[life];
     if (!its.has_ended || its.may_end || !Runs(life, counts)) continue;
-    // Without a start its name was taken.
+    // An actor that was to be published under a name and did not start found the name taken.
     if (!its.name.empty() && (!its.has_started || its.has_lost_its_name)) continue;
     Complain(absl::StrCat(Describe(life), " has ended, and nobody of the cluster ended it: ", its.end));
   }
