@@ -1,5 +1,5 @@
-// Rows of several works that need only one process: shared messages, actors that are given each other's channels before
-// they start, secondary mailboxes, pids, and systems that end.
+// Rows of several works that need only one process: shared messages, actors that get each other's channels before they
+// start, secondary mailboxes, pids, and systems that are created and destroyed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace {
 using ::testing::Each;
 using LocalRowsTest = ActorTest;
 
-// What is sent to many, never copied.
+// A payload that is sent to many actors and never copied.
 struct Picture {
   Picture() = default;
   Picture(const Picture&) = delete;
@@ -64,7 +64,7 @@ TEST_F(LocalRowsTest, OneImmutableMessageLiesInAHundredMailboxesAndIsNeverCopied
   EXPECT_EQ(picture.use_count(), 1);
 }
 
-// Greets all others when it is told to.
+// Greets all other guests on request.
 class Guest final : public Actor {
  public:
   Mailbox<"others", std::vector<Ref<Guest>>> others{this};
@@ -85,7 +85,7 @@ class Guest final : public Actor {
   }
   int& heard_;
   std::vector<Ref<Guest>> others_;
-  // What comes before it knows the others waits.
+  // Messages that arrive before the guest knows the others stay queued.
   Behavior waiting_{"waiting", On(others, &Guest::Meet)};
   Behavior meeting_{"meeting", On(greet, &Guest::Greet), On(greeting, [this] { ++heard_; })};
 };
@@ -104,7 +104,7 @@ TEST_F(LocalRowsTest, AHundredActorsAreWiredToEachOtherBeforeTheyStartAndHearFro
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
-// Each pulse lets three of one mailbox and two of another in.
+// Each pulse admits three messages of `x` and two of `y`.
 class Pulsed final : public Actor {
  public:
   Mailbox<"pulse", int> pulse{this};
@@ -164,7 +164,7 @@ class Idler final : public Actor {
 };
 
 // SEL 17
-// Three systems, of 70,000 actors each, of which half live on: more than a number of 16 bits could tell apart.
+// Three systems spawn 70,000 actors each, half of which stay alive. These are more than 16 bits can distinguish.
 TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
   constexpr int kEach = kIsSanitized ? 7000 : 70'000;
   std::vector<std::unique_ptr<TestSystem>> systems;
@@ -183,7 +183,7 @@ TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
   EXPECT_EQ(std::adjacent_find(pids.begin(), pids.end()), pids.end());
 }
 
-// Takes even numbers, drops the others, and keeps words.
+// Takes even numbers and drops the others. Counts words.
 class Evens final : public Actor {
  public:
   Mailbox<"number", int> number{this};
@@ -199,7 +199,7 @@ class Evens final : public Actor {
                     Drop(number), On(word, [this] { ++words_; })};
 };
 
-// Gives its message back and becomes its other behaviour, again and again; then takes it.
+// Returns its message to the mailbox and switches to its other behavior, `yields` times; then it takes the message.
 class Yielding final : public Actor {
  public:
   Mailbox<"item", int> item{this};
@@ -312,7 +312,7 @@ TEST(SystemsTest, AHundredThatBeganAndEndedLeaveNoThreadAndNoDescriptorBehind) {
       descriptors = EntriesOf("/proc/self/fd");
     }
   }
-  // A thread that was joined may still be listed for a moment.
+  // A joined thread may still be listed in /proc for a moment.
   const MonotonicTime deadline = Clock::Real().Now() + absl::Minutes(1);
   while (EntriesOf("/proc/self/task") > threads && Clock::Real().Now() < deadline) std::this_thread::yield();
   EXPECT_LE(EntriesOf("/proc/self/task"), threads);

@@ -1,5 +1,5 @@
-// Rows about which nodes are connected, and about thousands of names that arrive at once, in a cluster simulated on one
-// thread.
+// Rows about which nodes are connected, and about thousands of names that arrive at once, in a cluster that is
+// simulated on one thread.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 class NodesPeersTest : public ClusterTest {
  protected:
-  // The nodes that `node` has a session with which a stream carries.
+  // Returns the nodes with which `node` has a session that is carried by a stream.
   std::vector<std::string> ConnectedTo(absl::string_view node) {
     std::vector<std::string> connected;
     for (const PeerStatus& peer : cluster().core(node).Peers()) {
@@ -66,7 +66,7 @@ TEST_F(NodesPeersTest, AClaimOfTheNodeItselfWaitsForNoneOfThousandsThatArrive) {
   Run();
   cluster().network().Heal("a", "b");
   cluster().network().SetDelay("a", "b", absl::Milliseconds(50));
-  // In the order of their texts these are the first and the last.
+  // Names arrive in lexicographic order, in which the suffix "0" is the first and "999" the last.
   const auto is_known = [&](int i) { return cluster().system("b").WhereIs(absl::StrCat(prefix, i)).has_value(); };
   ASSERT_TRUE(cluster().RunUntil([&] { return is_known(0); }, absl::Minutes(1)));
   ASSERT_FALSE(is_known(999));

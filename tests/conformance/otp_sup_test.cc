@@ -309,7 +309,7 @@ TEST_P(SupTest, InATreeTheDeadChildOnlyIsReplacedUntilItsSupervisorGivesUp) {
     EXPECT_EQ(s.Starts("x2"), 1);
     EXPECT_EQ(s.Starts("x3"), 1);
     const Pid middle = s.PidOf("middle");
-    s.Crash("x2");  // the second within the period
+    s.Crash("x2");  // the second crash within the period
     s.Await("start y", 2);
     EXPECT_EQ(s.States(s.TreeOf("x")), "x1 running, x2 running");
     EXPECT_EQ(s.States(s.TreeOf("y")), "y1 running, y2 running");
