@@ -1,4 +1,4 @@
-// Children of a pool that are found or started, and those that it has from its beginning.
+// Pool children that are found or else started, and pool children that are started with the pool.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// Works; with the number 0 its start fails.
+// A worker whose start fails if its number is 0.
 class Job final : public Actor {
  public:
   explicit Job(int number) : number_(number) {}

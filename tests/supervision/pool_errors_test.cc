@@ -98,7 +98,7 @@ TEST(PoolErrors, ItsTemplateIsAChildLikeAnyOther) {
   EXPECT_THAT(ErrorsOf(PoolTree(pool)), ElementsAre(HasSubstr("id: is empty"), HasSubstr("shutdown: 0")));
 }
 
-// A parent's time to stop must exceed the longest of a pool's, not the sum.
+// A parent's shutdown timeout must exceed the longest timeout of the pool's children, but not their sum.
 TEST(PoolErrors, APoolNeedsMoreTimeToStopThanOneOfItsChildren) {
   for (const bool is_pool : {true, false}) {
     auto tree = std::make_shared<SupervisorSpec>(PoolTree(GoodPool()));

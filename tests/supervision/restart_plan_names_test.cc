@@ -11,7 +11,7 @@
 namespace understudy {
 namespace {
 
-// All children have names and, from the second start on, a backoff of 1 s.
+// Returns a spec in which all children have names and, from the second start on, a backoff of 1 s.
 SupervisorSpec Named(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
   for (ChildSpec& child : spec.children) {

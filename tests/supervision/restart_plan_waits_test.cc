@@ -11,7 +11,7 @@
 namespace understudy {
 namespace {
 
-// ---- Names.
+// ---- Names ----
 
 SupervisorSpec WithName(RestartStrategy strategy, const std::vector<std::string>& ids, const std::string& which) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
@@ -144,7 +144,7 @@ TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
   }
 }
 
-// ---- Starts.
+// ---- Starts ----
 
 TEST(RestartPlanStartWithin, TheChildsActorBoundsAStartAndAnOverdueStartHasFailed) {
   SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
@@ -178,9 +178,9 @@ TEST(RestartPlanStartWithin, AStartThatIsStoppedHasTheTimeOfAStop) {
   EXPECT_EQ(plan.Log(), "kill a, reply 1 OK, done");
 }
 
-// ---- Times that do not count as failing.
+// ---- Times that do not count as failing ----
 
-// Returns a supervisor whose children give up when they have failed for a minute.
+// Returns a supervisor whose children give up after they have failed for a minute.
 SupervisorSpec GivesUpAfterAMinute(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
   for (ChildSpec& child : spec.children) {

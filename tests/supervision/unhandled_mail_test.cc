@@ -1,5 +1,5 @@
-// Which messages a child's next life is given after a restart (semantics 6.1): the waiting tells of mailboxes that keep
-// them, and nothing else.
+// Which messages a child's next life gets after a restart (semantics 6.1): the unhandled tells of mailboxes that keep
+// them, and no other messages.
 #include "understudy/actors/unhandled_mail.h"
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class Clerk final : public Actor {
       --lives_->starts_that_fail;
       return absl::UnavailableError("not yet");
     }
-    // A timer of an earlier life, or its scoped close, would be seen.
+    // A timer or a ScopedClose of an earlier life, if it had any effect, would show up in the test.
     if (absl::Status armed =
             context().StartTimer("tick", absl::Seconds(5), [this] { lives_->notes.push_back("tick"); });
         !armed.ok()) {
@@ -138,7 +138,7 @@ TEST_F(UnhandledMailOfChildTest, UnhandledMailWaitsForTheStartThatSucceedsAndFor
   system_.Advance(absl::Seconds(10));
   EXPECT_EQ(lives_->starts, 5);
   EXPECT_THAT(lives_->notes, testing::IsSupersetOf({"1", "2"}));
-  // The first life passed them on, and each that could not start did.
+  // The first life forwarded its messages, and so did each life that failed to start.
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .dispositions = {0, 0, 0, 0, 0, 0, 0, 8}}));
 }
 
@@ -222,7 +222,7 @@ TEST_F(UnhandledMailOfChildTest, UnhandledMailIsDeadLettersAtTheEndOfTheSupervis
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 2, 0}}));
 }
 
-// Under every seed: nothing that was accepted is lost or doubled while a tree of clerks is killed and stopped at
+// Under every seed, no accepted message may be lost or duplicated while a tree of clerks is killed and stopped at
 // random.
 TEST(UnhandledMailOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
   int restarts = 0;
