@@ -151,10 +151,10 @@ TEST_F(EbaProcessTest, OnlyWhatAReceiveNamesWakesItsActor) {
     }
   });
   for (int i = 0; i < kOthers; ++i) process[&Process::b].Tell(absl::StrCat(i));
-  EXPECT_FALSE(system().seeded_executor().RunOne()) << "no turn for any of them";
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "a message that is not awaited must not cause a turn";
   process[&Process::a].Tell("a");
   EXPECT_TRUE(system().seeded_executor().RunOne());
-  EXPECT_FALSE(system().seeded_executor().RunOne()) << "one turn for the message that it waits for";
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "the awaited message must cause one turn";
   EXPECT_EQ(Ledger().waiting, kOthers);
   process[&Process::a].Tell("a");
   const std::vector<Text> all = out_.ReceiveAll();

@@ -273,10 +273,10 @@ TEST_F(EbaSendingTest, AMulticastReachesEachMemberSimplyAcknowledgedAndAsAGroup)
       return Ask(caster[&Caster::cast], how, absl::Minutes(1)).value_or(-1);
     };
     EXPECT_EQ(cast("simple"), 0);
-    EXPECT_EQ(cast("ack"), 2 * size) << "each has heard the one before too";
-    EXPECT_EQ(system().Now() - begin, size * absl::Milliseconds(1)) << "one after another";
+    EXPECT_EQ(cast("ack"), 2 * size) << "each member also counts the note of the first cast";
+    EXPECT_EQ(system().Now() - begin, size * absl::Milliseconds(1)) << "the members acknowledge one after another";
     EXPECT_EQ(cast("group"), 3 * size);
-    EXPECT_EQ(system().Now() - begin, absl::Milliseconds(1)) << "all at once";
+    EXPECT_EQ(system().Now() - begin, absl::Milliseconds(1)) << "the members acknowledge concurrently";
   }
 }
 

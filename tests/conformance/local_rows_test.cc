@@ -57,7 +57,7 @@ TEST_F(LocalRowsTest, OneImmutableMessageLiesInAHundredMailboxesAndIsNeverCopied
   for (size_t i = 0; i < kViewers; ++i) viewers.push_back(system().Spawn<Viewer>(&seen));
   const Shared picture = std::make_shared<const Picture>();
   for (const Ref<Viewer>& viewer : viewers) viewer[&Viewer::view].Tell(picture);
-  EXPECT_EQ(picture.use_count(), static_cast<int64_t>(1 + kViewers)) << "it waits in all of them";
+  EXPECT_EQ(picture.use_count(), static_cast<int64_t>(1 + kViewers)) << "the picture is queued in all mailboxes";
   system().RunUntilIdle();
   EXPECT_THAT(seen, ::testing::SizeIs(kViewers));
   EXPECT_THAT(seen, Each(picture.get()));
@@ -98,7 +98,7 @@ TEST_F(LocalRowsTest, AHundredActorsAreWiredToEachOtherBeforeTheyStartAndHearFro
   for (size_t i = 0; i < kGuests; ++i) guests.push_back(system().Spawn<Guest>(&heard[i]));
   for (const Ref<Guest>& guest : guests) guest[&Guest::greet].Tell(1);
   for (const Ref<Guest>& guest : guests) guest[&Guest::others].Tell(guests);
-  EXPECT_THAT(heard, Each(0)) << "nobody has started";
+  EXPECT_THAT(heard, Each(0)) << "no guest has started";
   system().RunUntilIdle();
   EXPECT_THAT(heard, Each(static_cast<int>(kGuests) - 1));
   EXPECT_EQ(Ledger().waiting, 0);
@@ -174,7 +174,8 @@ TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
     for (int n = 0; n < kEach; ++n) {
       const Ref<Idler> idler = one->Spawn<Idler>();
       pids.push_back(idler.pid().ToString());
-      EXPECT_THAT(pids.back(), ::testing::HasSubstr(std::string(one->name()))) << "it tells where it is from";
+      EXPECT_THAT(pids.back(), ::testing::HasSubstr(std::string(one->name())))
+          << "the pid must contain the name of its system";
       if (n % 2 == 0) one->Kill(idler.pid());
       if (n % 1000 == 0) one->RunUntilIdle();
     }
@@ -236,7 +237,7 @@ TEST_F(LocalRowsTest, AMessageThatIsGivenBackComesFirstAndOthersRunMeanwhile) {
   for (const int n : {1, 2, 3}) yielding[&Yielding::item].Tell(n);
   other[&Viewer::view].Tell(std::make_shared<const Picture>());
   while (seen.empty()) ASSERT_TRUE(system().seeded_executor().RunOne());
-  EXPECT_LT(yielded, kYields) << "a turn ends though its actor has more to do";
+  EXPECT_LT(yielded, kYields) << "a turn must end although its actor has more messages";
   EXPECT_EQ(Ledger().waiting, 3);
   system().RunUntilIdle();
   EXPECT_EQ(yielded, kYields);
@@ -255,7 +256,7 @@ TEST_F(LocalRowsTest, WhatNoClauseTakesIsDroppedCountedAndSeenByNoOtherClause) {
   EXPECT_THAT(numbers, ::testing::ElementsAre(2, 4, 6, 8, 10));
   EXPECT_EQ(words, 1);
   EXPECT_EQ(Ledger().of(Disposition::kDropped), 5);
-  EXPECT_THAT(dead_letters(), ::testing::SizeIs(1)) << "there is no mailbox for all that has none";
+  EXPECT_THAT(dead_letters(), ::testing::SizeIs(1)) << "there is no catch-all mailbox";
 }
 
 class Speaker : public Actor {

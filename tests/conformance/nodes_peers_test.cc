@@ -73,7 +73,7 @@ TEST_F(NodesPeersTest, AClaimOfTheNodeItselfWaitsForNoneOfThousandsThatArrive) {
   cluster().system("b").Spawn<Puppet>(SpawnOptions{.published_as = "of b"}, std::make_shared<Diary>());
   Run(absl::Milliseconds(1));
   EXPECT_TRUE(cluster().system("b").WhereIs("of b").has_value());
-  EXPECT_FALSE(is_known(999)) << "they are still on their way";
+  EXPECT_FALSE(is_known(999)) << "the names are still in transit";
   EXPECT_TRUE(cluster().RunUntil([&] { return is_known(999); }, absl::Minutes(5)));
 }
 

@@ -172,7 +172,7 @@ TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
     p.Fail(absl::DataLossError("gone"));
   });
   ASSERT_GT(accepted, kBefore + 10);
-  EXPECT_LT(b.diary->size(), accepted) << "most of it is still on its way";
+  EXPECT_LT(b.diary->size(), accepted) << "most messages are still in transit";
   Run(absl::Minutes(1));
   ASSERT_THAT(*b.diary, SizeIs(accepted + 1));
   EXPECT_THAT(*b.diary, Contains("trapped Failed").Times(1));
@@ -197,7 +197,7 @@ TEST_F(NodesTest, ALinkToTheDeadOfAnotherNodeOrOfItsEarlierIncarnationAnswersNoP
   ASSERT_TRUE(cluster().IsJoined());
   Make("b");
   Do(a, [old](Puppet& p) { p.context().Link(old); });
-  EXPECT_THAT(*a.diary, ElementsAre("trapped NoProcess", "trapped NoProcess")) << "and nothing of a half link";
+  EXPECT_THAT(*a.diary, ElementsAre("trapped NoProcess", "trapped NoProcess")) << "no link is left at one end only";
 }
 
 // ---- Pids and messages ----

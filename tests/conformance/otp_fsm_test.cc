@@ -264,7 +264,9 @@ TEST_F(FsmTest, NamedTimersAreIndependentAreReplacedAndEndedByInfinity) {
   EXPECT_THAT(Notes(), ElementsAre("a"));
   system().Advance(absl::Hours(1000));
   EXPECT_THAT(Notes(), ElementsAre("b again"));
-  Step(script, [](Script& self) { EXPECT_TRUE(self.context().CancelTimer("c")) << "it runs, for ever"; });
+  Step(script, [](Script& self) {
+    EXPECT_TRUE(self.context().CancelTimer("c")) << "a timer of infinite duration exists until it is cancelled";
+  });
 }
 
 // Waits for a time of the wall clock.

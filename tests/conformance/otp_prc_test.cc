@@ -42,7 +42,7 @@ TEST_F(PrcTest, ALargeReasonArrivesIntact) {
     self.context().Exit(trapping, large);
     self.context().Exit(plain, large);
   });
-  EXPECT_EQ(large.status().message().size(), 30000U) << "it was not cut when it was made";
+  EXPECT_EQ(large.status().message().size(), 30000U) << "the reason must not be truncated when it is created";
   EXPECT_EQ(trapped, large);
   EXPECT_EQ(seen, large);
   EXPECT_FALSE(seen.causes_cut());
@@ -97,11 +97,11 @@ TEST_F(PrcTest, ACatchInTheHandlerDoesNotSwallowAnExit) {
       try {
         exit(self);
       } catch (...) {
-        ADD_FAILURE() << "an exit is no exception";
+        ADD_FAILURE() << "an exit must not be an exception";
       }
       went_on = true;
     });
-    EXPECT_TRUE(went_on) << "it takes effect when the handler returns";
+    EXPECT_TRUE(went_on) << "the exit must take effect when the handler returns";
     EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
   }
 }
@@ -132,7 +132,7 @@ TEST_F(PrcTest, TheFirstOfTwoExitsWins) {
 TEST_F(PrcTest, AnActorKnowsItselfItsParentAndItsMailboxes) {
   Ref<Script> child;
   Ref<Script> parent = NewScript([&](Script& self) {
-    EXPECT_TRUE(self.context().Parent().is_null()) << "a plain thread is no actor";
+    EXPECT_TRUE(self.context().Parent().is_null()) << "an actor that a thread outside actors spawned has no parent";
     child = self.context().Spawn<Script>(
         [spawner = self.context().Self()](Script& born) { EXPECT_EQ(born.context().Parent(), spawner); });
   });
@@ -320,7 +320,7 @@ TEST_F(SpawnTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphan) {
   Ref<Script> watcher = NewScript();
   Ref<Script> parent = NewScript(Spawning("wait"));
   Watch(watcher, child_.pid());
-  EXPECT_THAT(Notes(), IsEmpty()) << "the start is under way";
+  EXPECT_THAT(Notes(), IsEmpty()) << "the start is in progress";
   End(parent, DiskFailed());
   EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
   EXPECT_EQ(lives_, 1);

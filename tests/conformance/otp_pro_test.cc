@@ -112,7 +112,7 @@ TEST_F(ProTest, AStopWaitsForTheEndWithItsReason) {
     Stop(target.pid(), reason);
     EXPECT_THAT(Notes(), ElementsAre("stopped " + reason.ToString()));
     Stop(target.pid(), reason);
-    EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess")) << "it is dead already";
+    EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess")) << "the target has already ended";
   }
   // The target ends with another reason.
   Ref<Script> other = NewScript([](Script& self) {
@@ -212,7 +212,7 @@ void FinishAgainstTimeout(ActorSystem& system, Random& random) {
   EXPECT_EQ(told.started + told.failed, 1);
   EXPECT_EQ(told.downs, 1);
   EXPECT_EQ(told.misplaced, 0);
-  EXPECT_EQ(told.ready, told.started) << "a start that failed says nothing more";
+  EXPECT_EQ(told.ready, told.started) << "a start that failed must not report that it is ready";
   // NoProcess means that the child had ended before its parent monitored it.
   const ExitReason wanted = told.failed == 1 ? ExitReason::StartTimeout() : ExitReason::Shutdown();
   EXPECT_TRUE(told.down == wanted || told.down == ExitReason::NoProcess()) << told.down;

@@ -137,7 +137,7 @@ TEST_F(SelBoxesTest, OpeningAndClosingAreIdempotentAndHoldFromTheNextMessage) {
   }
   Send(0, -1);
   Send(0, 1);
-  EXPECT_EQ(NumbersHandled(), std::vector<int>{-1}) << "closed by its own message: that one is handled to its end";
+  EXPECT_EQ(NumbersHandled(), std::vector<int>{-1}) << "the message that closes its own mailbox is still handled";
 }
 
 // SEL 3
@@ -266,22 +266,22 @@ TEST_F(SelBoxesTest, GuardsAreLookedAtAtTheStartAndAfterEachMessageAndNeverForAS
   Ref<CountedBuffer> buffer = system().Spawn<CountedBuffer>(&looks);
   for (int i = 0; i < 2; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
   system().RunUntilIdle();
-  EXPECT_GE(looks, 1) << "at the start: `take` is closed, and its mail waits";
+  EXPECT_GE(looks, 1) << "guards are evaluated at the start; `take` is closed";
   out.ExpectNothing();
   for (int n = 0; n < 6; ++n) {
     const int before = looks;
     buffer[&CountedBuffer::put].Tell(n);
-    EXPECT_EQ(looks, before) << "not on the sender's side";
+    EXPECT_EQ(looks, before) << "a send must not evaluate guards";
     system().RunUntilIdle();
     if (n < 5) {
-      EXPECT_GT(looks, before) << "after each message";
+      EXPECT_GT(looks, before) << "guards are evaluated after each message";
     }
   }
   EXPECT_THAT(out.ReceiveAll(), ElementsAre(0, 1));
   const int before = looks;
   for (int n = 6; n < 506; ++n) buffer[&CountedBuffer::put].Tell(n);
   system().RunUntilIdle();
-  EXPECT_EQ(looks, before) << "full: nobody is woken";
+  EXPECT_EQ(looks, before) << "the buffer is full, so a send must not wake it";
   for (int i = 0; i < 504; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
   std::vector<int> rest = UpTo(506);
   rest.erase(rest.begin(), rest.begin() + 2);
@@ -367,7 +367,7 @@ TEST_F(SelBoxesTest, ExitsDownsAndTimersPassWhenEveryMailboxIsClosed) {
   system().Advance(absl::Seconds(1));
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("timer"));
   system().Spawn<ShutIn>(out.channel(), watched.pid());
-  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "of one that had ended";
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "the Down of an actor that had already ended";
   system().RequestStop(shut_in.pid());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("ended Shutdown"));
 }
@@ -404,7 +404,7 @@ TEST_F(SelBoxesTest, ARestartResetsGuards) {
   one()[&OneShot::fail].Tell(1);
   system().Advance(absl::Seconds(1));
   one()[&OneShot::item].Tell(3);
-  EXPECT_THAT(out.ReceiveAll(), ElementsAre(3)) << "open again; what waited in the old life is a dead letter";
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(3)) << "the guard is open again, and mail of the old life is a dead letter";
   EXPECT_EQ(dead_letters().size(), 1U);
 }
 

@@ -68,7 +68,7 @@ void ClusterHistory::OnTrapped(LifeId life, Pid from, const ExitReason& reason) 
   lives_[life].has_lost_its_name = true;
   // An actor that may end can also exit because of a link; the name lost is then possibly that of the linked actor.
   if (!lives_[life].may_end && !HasRival(life)) {
-    Complain(absl::StrCat(Describe(life), " lost its name to nobody of the cluster"));
+    Complain(absl::StrCat(Describe(life), " lost its name, and no other actor of the cluster owned it"));
   }
 }
 
@@ -105,7 +105,7 @@ void ClusterHistory::OnWaited(int64_t number, MonotonicTime since, const absl::S
 void ClusterHistory::OnHandled(LifeId life, Box box, int64_t number) {
   const auto found = tells_.find(number);
   if (found == tells_.end()) {
-    Complain(absl::StrCat(Describe(life), " handled message ", number, ", which nobody sent"));
+    Complain(absl::StrCat(Describe(life), " handled message ", number, ", which no actor sent"));
     return;
   }
   Tell& tell = found->second;
@@ -128,7 +128,7 @@ int64_t ClusterHistory::OnAsking(LifeId from, LifeId to) {
 void ClusterHistory::OnAskHandled(LifeId life, int64_t number) {
   const auto found = asks_.find(number);
   if (found == asks_.end() || found->second.to != life) {
-    Complain(absl::StrCat(Describe(life), " was asked ", number, ", which is not asked of it"));
+    Complain(absl::StrCat(Describe(life), " handled ask ", number, ", which was not sent to it"));
   } else if (++found->second.handled > 1) {
     Complain(absl::StrCat("ask ", number, " was handled twice"));
   }
@@ -200,7 +200,7 @@ void ClusterHistory::CheckTells(const Counts& counts) {
   std::map<Route, Missing> missing;
   for (const auto& [number, tell] : tells_) {
     if (tell.state == Tell::State::kRefused && tell.was_handled) {
-      Complain(absl::StrCat("message ", number, " was refused, and handled"));
+      Complain(absl::StrCat("message ", number, " was refused and then handled"));
     }
     if (tell.state == Tell::State::kSending && IsAlive(tell.from) && Runs(tell.from, counts)) {
       Complain(absl::StrCat("the send of message ", number, " by ", Describe(tell.from), " has no outcome"));
@@ -227,7 +227,7 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
       not_told[lives_[to].incarnation.bits] += sure;
     } else if (sure > 0) {
       Complain(absl::StrCat(sure, " messages that were accepted from ", Describe(from), " to ", Describe(to),
-                            " are gone, and nobody was told; ", letters, " dead letters"));
+                            " were lost without a report; dead letters: ", letters));
     }
     if (box == Box::kRefusing) lost[NodesOf(lives_[from].node, lives_[to].node)] += doubtful;
   }
@@ -244,7 +244,8 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
   for (const auto& [incarnation, count] : not_told) {
     const auto dropped = counts.dropped.find(incarnation);
     if (count > (dropped == counts.dropped.end() ? 0 : dropped->second)) {
-      Complain(absl::StrCat(count, " messages are gone from mailboxes that drop the oldest, more than were dropped"));
+      Complain(absl::StrCat(
+          count, " messages are missing from mailboxes that drop the oldest, more than were counted as dropped"));
     }
   }
   for (const auto& [nodes, count] : lost) {
@@ -253,7 +254,7 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
     if (!counts.is_unconfirmed_known || counts.may_be_robbed) continue;
     if (count > (unconfirmed == counts.unconfirmed.end() ? 0 : unconfirmed->second)) {
       Complain(absl::StrCat(count, " messages between ", nodes.first, " and ", nodes.second,
-                            " are gone with sessions that ended, more than were unconfirmed"));
+                            " were lost with sessions that ended, more than were unconfirmed"));
     }
   }
 }
@@ -279,8 +280,8 @@ void ClusterHistory::CheckMonitors(const Counts& counts) {
         monitor.reason.kind() == ExitReason::Kind::kNoConnection ||
         (counts.may_be_taken_for_dead && monitor.reason.kind() == ExitReason::Kind::kNoProcess);
     if (monitor.fired > 0 && is_alive && !is_of_the_session) {
-      Complain(
-          absl::StrCat("a monitor of ", Describe(monitor.target), ", which lives, fired: ", monitor.reason.ToString()));
+      Complain(absl::StrCat("a monitor of ", Describe(monitor.target),
+                            ", which is alive, fired: ", monitor.reason.ToString()));
     }
   }
 }
@@ -291,7 +292,7 @@ void ClusterHistory::CheckEnds(const Counts& counts) {
     if (!its.has_ended || its.may_end || !Runs(life, counts)) continue;
     // An actor that was to be published under a name and did not start found the name taken.
     if (!its.name.empty() && (!its.has_started || its.has_lost_its_name)) continue;
-    Complain(absl::StrCat(Describe(life), " has ended, and nobody of the cluster ended it: ", its.end));
+    Complain(absl::StrCat(Describe(life), " has ended, but the test did not end it: ", its.end));
   }
 }
 

@@ -55,7 +55,7 @@ void ClusterRun::LookAt(absl::string_view node) {
           (drops ? 2 * settings.drops_capacity : settings.capacity) + 1 +
           kCreditTerms.first_allowance.messages * (1 + tally_.sessions_ended + static_cast<int64_t>(peers.size()));
       if (mailbox.messages.waiting > room) {
-        history_.Complain(absl::StrCat("too much waits on ", node, ": ", mailbox.ToString()));
+        history_.Complain(absl::StrCat("too many messages wait on ", node, ": ", mailbox.ToString()));
       }
     }
   }
@@ -71,10 +71,10 @@ void ClusterRun::CheckConnected() {
     const std::vector<PeerStatus> peers = cluster_->core(node).Peers();
     if (peers.size() != nodes_.size() - 1) history_.Complain(absl::StrCat(node, " has ", peers.size(), " peers left"));
     for (const PeerStatus& peer : peers) {
-      if (!peer.is_up) history_.Complain(absl::StrCat(node, " did not find ", peer.node, " again"));
+      if (!peer.is_up) history_.Complain(absl::StrCat(node, " did not reconnect to ", peer.node));
       if (peer.ledger.waiting != 0) history_.Complain(absl::StrCat("envelopes wait at ", node, " for ", peer.node));
       if (!peer.credit_held.is_zero() || !peer.credit_given.is_zero()) {
-        history_.Complain(absl::StrCat(node, " holds or gave credit that ", peer.node, " does not use"));
+        history_.Complain(absl::StrCat(node, " holds or has granted unused credit of ", peer.node));
       }
       if (cluster_->network().streams(node, peer.node) != 1) {
         history_.Complain(
@@ -125,7 +125,7 @@ void ClusterRun::CheckNames() {
       const LifeId owner = history_.Find(record.pid);
       if (owner < 0 || !history_.IsAlive(owner) || history_.lives()[owner].name != record.name ||
           history_.lives()[owner].has_lost_its_name) {
-        history_.Complain(absl::StrCat(node, " shows the name ", record.name, " of nobody of that name"));
+        history_.Complain(absl::StrCat(node, " shows the name ", record.name, " with an actor that does not own it"));
       }
     }
   }
@@ -137,7 +137,8 @@ void ClusterRun::CheckNames() {
     for (const std::string& node : nodes_) {
       const absl::optional<NameRecord> record = cluster_->system(node).registry().Find(its.name);
       if (!record.has_value() || history_.Find(record->pid) != life) {
-        history_.Complain(absl::StrCat(history_.Describe(life), " lives, and ", node, " shows another owner or none"));
+        history_.Complain(absl::StrCat(history_.Describe(life), " is alive, but ", node,
+                                       " shows another owner of its name, or none"));
       }
     }
   }
@@ -151,7 +152,7 @@ void ClusterRun::CheckRoom() {
     int64_t sent = 0;
     while (sent < 100 && RefOf(life)[&Trader::box].Send(note).ok()) ++sent;
     if (sent != settings_[life].capacity) {
-      history_.Complain(absl::StrCat(history_.Describe(life), " has room for ", sent, " messages, and not for ",
+      history_.Complain(absl::StrCat(history_.Describe(life), " has room for ", sent, " messages, expected ",
                                      settings_[life].capacity));
     }
   }

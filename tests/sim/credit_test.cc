@@ -92,7 +92,7 @@ class CreditTest : public ::testing::Test {
 TEST_F(CreditTest, EachTellThatWasAcceptedIsHandled) {
   Join(1, {.capacity_messages = 100});
   const int64_t accepted = Send({0}, 20, 50);
-  EXPECT_GT(accepted, 50) << "about half of the capacity, and the allowance";
+  EXPECT_GT(accepted, 50) << "about half of the capacity, plus the allowance";
   EXPECT_LE(accepted, 100 + kCreditTerms.first_allowance.messages);
   Open();
   EXPECT_EQ(Handled(), accepted);
@@ -155,7 +155,7 @@ TEST_F(CreditTest, TheFirstTellOfEachOf64PeersToAFullMailboxOfOneIsNotRefused) {
   EXPECT_EQ(Send(nodes, 1, 1), 0);
   Open();
   EXPECT_EQ(Handled(), 1 + (1 + more) * kOthers);
-  EXPECT_EQ(Send(nodes, 1, 1), kOthers) << "the allowance is there again";
+  EXPECT_EQ(Send(nodes, 1, 1), kOthers) << "the first allowance is available again";
 }
 
 TEST_F(CreditTest, ALargeMessageNeedsNoRoundTripEither) {
@@ -200,14 +200,14 @@ TEST_F(CreditTest, ALargeMessageIsNotKeptOutByTheSmallRoomThatItsNodeHolds) {
     store_[&Store::close].Tell(1);
     Run();
     const std::string text(bytes, 'x');
-    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "by the first allowance";
+    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "admitted by the first allowance";
     EXPECT_EQ(Send({0}, 1, 1, text), 0);
     int64_t sent = 0;
     for (int i = 0; i < 8 && sent == 0; ++i) {
       Run(kCreditIdle / 20);
       sent = Send({0}, 1, 1, text);
     }
-    EXPECT_EQ(sent, 1) << "the mailbox has room, and nobody else wants it";
+    EXPECT_EQ(sent, 1) << "the mailbox has room that no other sender wants";
     Run(2 * kCreditIdle);
     EXPECT_EQ(HomesView("n0").credit_given, RoomAmount());
   }

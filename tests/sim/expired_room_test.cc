@@ -132,7 +132,8 @@ class ExpiredRoomTest : public ::testing::Test {
 
 TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToANodeThatFoundNone) {
   EXPECT_EQ(FillWithNotes("home"), kCapacity);
-  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages) << "which lies beside the capacity";
+  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages)
+      << "the first allowance is in addition to the capacity";
   Run(absl::Seconds(2));
   EXPECT_GT(FillWithNotes("n0"), 0);
 }
@@ -188,7 +189,7 @@ TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTh
   Run(absl::Seconds(6));
   // The first call that is refused makes home look for expired calls. The second makes home grant the room it found.
   for (int i = 0; i < 2; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
-  EXPECT_THAT(AskFromN0(), IsEmpty()) << "it waits in the mailbox";
+  EXPECT_THAT(AskFromN0(), IsEmpty()) << "the call was accepted";
   EXPECT_EQ(cluster_.core("home").Peers()[1].node, "n1");
   EXPECT_TRUE(cluster_.core("home").Peers()[1].is_live) << "the end of the session would have cancelled the calls";
 }

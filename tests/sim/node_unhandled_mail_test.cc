@@ -167,7 +167,7 @@ TEST_P(NodeUnhandledMailTest, AForgottenChildHasNoSuccessor) {
   Launch();
   Order({1, 2});
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());
-  EXPECT_EQ(LostOn("worker-1"), 0) << "it may be started again";
+  EXPECT_EQ(LostOn("worker-1"), 0) << "a terminated child may be started again, so its mail is kept";
   ASSERT_TRUE(system().Ask(root().delete_child(), {"clerk"}, kSoon).ok());
   Run();
   EXPECT_EQ(LostOn("worker-1"), 2);

@@ -277,7 +277,7 @@ TEST_F(SendWhenRoomTest, SendersBeyondTheBytesOfAMailboxWaitAndAllAreServed) {
   }
   Run(absl::Minutes(1));
   EXPECT_GE(outcomes_->size(), 15U);
-  EXPECT_LE(outcomes_->size(), 17U) << "16 MiB of the mailbox, and one by the first allowance";
+  EXPECT_LE(outcomes_->size(), 17U) << "16 MiB fit the mailbox, and the first allowance admits one more";
   Open();
   Run(absl::Minutes(1));
   EXPECT_THAT(Sent(), SizeIs(kSenders));

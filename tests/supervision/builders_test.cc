@@ -162,7 +162,7 @@ TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
   journal_->Take();
   system_.RequestStop(root.pid(), ExitReason::Shutdown());
   system_.Advance(absl::Seconds(30));
-  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "it has 20 s";
+  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "the child may take 20 s to stop";
   const SupervisorSpec bad{.children = {{.id = ""}}};
   EXPECT_THAT(std::string(OneForOne().Child("inner", Of(bad).Temporary()).Validate().message()),
               HasSubstr("child 'inner' / child number 1: id: is empty"));
@@ -393,7 +393,7 @@ TEST_F(BuildersTest, SubscribersGetEachEventUntilTheyEnd) {
   system_.SubscribeDeadLetters([&](const DeadLetter&) { ++buried; });
   system_.Advance(kSoon);
   CrashFirst(root);
-  EXPECT_EQ(buried, 0) << "the supervisor goes on telling a dead subscriber";
+  EXPECT_EQ(buried, 0) << "the supervisor still sends events to an ended subscriber";
 }
 
 TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {

@@ -172,7 +172,7 @@ TEST_P(ExclusiveMembersTest, AnIdIsNotGivenAnewWhileAHandlerOfItsLastLifeRuns) {
     const auto job = Start("job");
     ASSERT_TRUE(job.ok()) << job.status();
     HoldOnAndKill(job->pid(), job->pid(), [&] {
-      EXPECT_EQ(journal_->Take(), "start") << "it has been given up, and forgotten";
+      EXPECT_EQ(journal_->Take(), "start") << "the pool has given up and forgotten the job";
       const auto early = Start("job");
       EXPECT_TRUE(absl::IsFailedPrecondition(early.status())) << early.status();
       EXPECT_THAT(early.status().message(), HasSubstr("child 'job' is exclusive, and its last life is not gone"));
@@ -195,7 +195,7 @@ TEST_P(ExclusiveMembersTest, TheNextLifeOfAPoolDoesNotGiveThatIdAnewEitherAndMak
     ASSERT_TRUE(job.ok() && made_up.ok());
     const Pid pool = Pool().pid();
     HoldOnAndKill(job->pid(), pool, [&] {
-      EXPECT_EQ(journal_->Take(), "start, start, gone") << "of the other one";
+      EXPECT_EQ(journal_->Take(), "start, start, gone") << "the other job has ended";
       EXPECT_NE(Pool().pid(), pool);
       EXPECT_TRUE(absl::IsFailedPrecondition(Start("job").status()));
       EXPECT_TRUE(system_.Ask(Pool().start(), HolderJob{&system_, journal_}, kSoon).ok());

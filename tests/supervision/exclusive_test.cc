@@ -71,7 +71,7 @@ TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   system.Advance(absl::Seconds(6));
   ASSERT_TRUE(scene.life->has_ended());
   EXPECT_THAT(scene.life->end().ToString(), HasSubstr("; because of Stuck; because of Killed"));
-  EXPECT_EQ(journal->Take(), "gone at 5s") << "nobody was started beside it";
+  EXPECT_EQ(journal->Take(), "gone at 5s") << "no second instance was started";
 }
 
 // The child's supervisor gives up once a second as long as the old handler is running.
@@ -180,7 +180,7 @@ TEST_F(ExclusiveLivesTest, AnExclusiveSupervisorIsNotGoneBeforeAllBelowItAtAnyDe
   gone_ = {Life(1), Life(2)};
   EXPECT_EQ(First(lives_, "outer"), Life(3));
   EXPECT_THAT(lives_.NotGone(is_gone_), ElementsAre("outer"));
-  EXPECT_THAT(below->NotGone(is_gone_), IsEmpty()) << "the others need not wait";
+  EXPECT_THAT(below->NotGone(is_gone_), IsEmpty()) << "the children below need not wait";
   Add(*below->Below("inner"), "worker", Life(4), Lives::Why::kIsBelowExclusive);  // in addition to Life(3)
   gone_ = {Life(1), Life(2), Life(4)};
   EXPECT_EQ(First(lives_, "outer"), Life(3));

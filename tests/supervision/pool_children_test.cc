@@ -55,7 +55,7 @@ TEST(PoolChildrenTest, AChildIsFoundOrStarted) {
     };
     const Ref<Job> first = find("17", 1).value();
     EXPECT_EQ(system.WhereIs("job/17"), first.pid());
-    EXPECT_EQ(find("17", 2).value(), first) << "the arguments of the child that runs are its own";
+    EXPECT_EQ(find("17", 2).value(), first) << "the running child keeps its arguments";
     EXPECT_NE(find("18", 1).value(), first);
     EXPECT_EQ(system.Ask(pool.count_children(), {}, kSoon)->specs, 2);
     EXPECT_TRUE(absl::IsInvalidArgument(find("19", 0).status()));

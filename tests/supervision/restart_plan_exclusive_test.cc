@@ -188,7 +188,7 @@ TEST(ExclusiveChild, EndsAndIsDeletedWhileItWaits) {
   plan.Terminate("a");
   EXPECT_TRUE(plan.StatusOf(plan.Delete("a")).ok());
   ChildSpec again{.id = "a", .exclusive = true};
-  EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.StartChild(again)))) << "it would be the second of its id";
+  EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.StartChild(again)))) << "the id would have two instances";
   EXPECT_TRUE(plan.StatusOf(plan.StartChild({.id = "b", .exclusive = true})).ok());
   plan.Gone("a");
   EXPECT_EQ(plan.States(), "b running");
@@ -256,7 +256,7 @@ TEST(ChildBudget, DoesNotCountARestartThatWaited) {
   plan.fail_start = {"a"};
   plan.Exit("a");
   plan.Pass(absl::Minutes(2));
-  EXPECT_FALSE(plan.plan().is_finished()) << "the first was counted, those that waited were not";
+  EXPECT_FALSE(plan.plan().is_finished()) << "only the first restart is counted, because the later ones waited";
   EXPECT_GT(plan.plan().children().WhichChildren()[0].restarts, 5);
   plan.fail_start = {};
   plan.Pass(absl::Minutes(6));

@@ -79,7 +79,7 @@ TEST(RestartPlanKeptNames, AreKeptWhileTheGroupWaitsForOneOfIt) {
     EXPECT_EQ(plan.Kept(), "a b c");
     plan.Terminate("a");
     EXPECT_EQ(plan.States(), "a stopped, b stopped, c stopped");
-    EXPECT_EQ(plan.Kept(), "") << "nothing will start the others";
+    EXPECT_EQ(plan.Kept(), "") << "no restart of the others is pending";
   }
 }
 

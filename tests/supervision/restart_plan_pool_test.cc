@@ -209,7 +209,7 @@ TEST(PoolPlan, AChildIsTerminatedByIdOrPidAndForgotten) {
   const auto first = plan.TerminatePid(a);
   const auto second = plan.TerminatePid(a);
   EXPECT_FALSE(plan.IsAnswered(first));
-  EXPECT_TRUE(plan.StatusOf(plan.TerminatePid(b)).ok()) << "no request waits for another child's";
+  EXPECT_TRUE(plan.StatusOf(plan.TerminatePid(b)).ok()) << "a request must not wait for one about another child";
   plan.Exit("a", ExitReason::Shutdown());
   EXPECT_TRUE(plan.StatusOf(first).ok());
   EXPECT_TRUE(plan.StatusOf(second).ok());

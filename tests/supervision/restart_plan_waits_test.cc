@@ -138,7 +138,8 @@ TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
     EXPECT_TRUE(plan.StatusOf(plan.Terminate("a")).ok());
     plan.FreeName("auction/a");
     plan.Pass(absl::Minutes(1));
-    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kStopped) << "who was terminated stays down";
+    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kStopped)
+        << "a child that was terminated stays stopped";
     EXPECT_TRUE(plan.StatusOf(plan.Restart("a")).ok());
     EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kRunning);
   }
@@ -157,7 +158,7 @@ TEST(RestartPlanStartWithin, TheChildsActorBoundsAStartAndAnOverdueStartHasFaile
   plan.Log();
   plan.Events();
   plan.Pass(absl::Seconds(3));
-  EXPECT_EQ(plan.Log(), "") << "no timer of its own";
+  EXPECT_EQ(plan.Log(), "") << "the plan has no timer for the start";
   plan.slow_start.clear();
   plan.Failed("a", ExitReason::StartTimeoutHandlerRunning());
   EXPECT_EQ(plan.Log(), "start a");

@@ -105,7 +105,8 @@ TEST_P(SubscribersTest, AnEventForASubscriberThatHasJustEndedIsNoDeadLetter) {
     system_.Kill(reporter.pid());
     system_.RunUntilIdle();
   }
-  EXPECT_THAT(dead_letters_, Each(HasSubstr("ended before it answered"))) << "what had been accepted";
+  EXPECT_THAT(dead_letters_, Each(HasSubstr("ended before it answered")))
+      << "only events that had been accepted may become dead letters";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SubscribersTest, testing::Range<uint64_t>(1, 30));

@@ -349,7 +349,7 @@ class Chaos {
       ASSERT_EQ(is_up, !child.pid.is_null()) << child.id;
       ASSERT_EQ(is_up, living_.contains(child.pid)) << child.id << " is said to be " << ChildStateName(child.state);
     }
-    ASSERT_EQ(living_.size(), said) << "more live than it knows";
+    ASSERT_EQ(living_.size(), said) << "more children are alive than it reports";
   }
 
   void CalmDown() {

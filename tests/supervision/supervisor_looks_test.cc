@@ -76,7 +76,7 @@ TEST(SupervisorLooksTest, ASupervisorIsToldWithItsChildrenUntilItHasEnded) {
                                               .Intensity(4, absl::Seconds(9))
                                               .Child("clerk", Of<Clerk>())
                                               .Child("inner", Of(OneForOne().Child("other", Of<Clerk>()))));
-  EXPECT_THAT(All(system), IsEmpty()) << "its first turn has not come";
+  EXPECT_THAT(All(system), IsEmpty()) << "the supervisor has not had its first turn";
   system.RunUntilIdle();
   const std::vector<SupervisorLook> tree = All(system);
   ASSERT_THAT(tree, SizeIs(2));

@@ -300,7 +300,7 @@ class RandomTree {
     Reign& reign = reigns_.at(down.pid);
     reign.end = system_.Now();
     if (down.reason.kind() == ExitReason::Kind::kKilled) return;  // a killed supervisor cannot have reported all deaths
-    EXPECT_TRUE(reign.up.empty()) << reign.up.size() << " children of " << down.pid << " ended untold";
+    EXPECT_TRUE(reign.up.empty()) << reign.up.size() << " children of " << down.pid << " ended without a report";
   }
 
   void CheckNobodyIsOrphaned() {
@@ -341,7 +341,7 @@ class SupervisorRandom : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(SupervisorRandom, KeepsItsPromisesUnderEverySeed) {
   const absl::optional<uint64_t> only = SeedFromEnvironment();
-  if (only.has_value() && GetParam() != 0) GTEST_SKIP() << "one seed is asked for, and the first block runs it";
+  if (only.has_value() && GetParam() != 0) GTEST_SKIP() << "the first block runs the one seed that is set";
   RandomTree::Counts counts;
   const uint64_t seeds = RoundsOf(kSeeds / kBlocks);
   const uint64_t first = only.value_or(GetParam() * seeds + 1);

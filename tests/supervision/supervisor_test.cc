@@ -347,7 +347,7 @@ TEST_P(SupervisorTest, OfOneForAllAParkedChildKeepsItsSiblingsDownUntilItsNameIs
   const SupervisorRef root = Spawn(OneForAll().Child("a", Perm("a")).Child("b", Perm("b").RegisteredAs("book")));
   journal_->Take();
   system_.Advance(absl::Seconds(35));
-  EXPECT_EQ(journal_->Take(), "") << "nobody was started, to be stopped again";
+  EXPECT_EQ(journal_->Take(), "") << "no child was started only to be stopped again";
   rival[&Worker::end].Tell(End());
   system_.RunUntilIdle();
   EXPECT_EQ(StatesOf(root), "a running, b running");

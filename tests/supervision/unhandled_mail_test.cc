@@ -184,7 +184,7 @@ TEST_F(UnhandledMailOfChildTest, AForgottenChildHasNoSuccessor) {
   Order(root, {1});
   Order(root, {2}, "temporary");
   Fail(ClerkOf(root, "temporary"));
-  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1) << "of the temporary one";
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1) << "the mail of the temporary child";
   ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
   EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1);
   ASSERT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"clerk"}, absl::Seconds(1)).ok());
@@ -207,7 +207,7 @@ TEST_F(UnhandledMailOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSu
   Fail(ClerkOf(pool, "x"));
   Order(pool, {1}, "x");
   Fail(ClerkOf(pool, "x"));
-  EXPECT_EQ(OfEnded().waiting, 1) << "it waits for its backoff";
+  EXPECT_EQ(OfEnded().waiting, 1) << "the child waits in backoff";
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), TerminateChild{"x"}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(OfEnded().waiting, 0);
@@ -218,7 +218,7 @@ TEST_F(UnhandledMailOfChildTest, UnhandledMailIsDeadLettersAtTheEndOfTheSupervis
   const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   Fail(ClerkOf(root));
-  EXPECT_EQ(system_.live_actors(), 0) << "it has given up";
+  EXPECT_EQ(system_.live_actors(), 0) << "the child has given up";
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 2, 0}}));
 }
 
