@@ -1,5 +1,5 @@
-// The rows of the work on event-based actors that are about receiving: a coroutine awaits a Receive, and the messages
-// that the Receive does not name wait. The row about a race is in wake_up_race_test.cc.
+// The rows of the event-based actors paper about receiving: a coroutine awaits a Receive, and messages in mailboxes
+// that the Receive does not name stay queued. The row about a race is in wake_up_race_test.cc.
 #include <functional>
 #include <string>
 #include <utility>
@@ -44,7 +44,7 @@ class Counter final : public Actor {
 };
 
 // EBA 1
-// "Before start nothing runs": before its first turn.
+// The row says "before start nothing runs"; here nothing runs before the actor's first turn.
 TEST_F(EbaReceiveTest, ACounterCountsAndRunsNothingBeforeItIsStarted) {
   constexpr int kMessages = kIsSanitized ? 100'000 : 1'000'000;
   bool has_run = false;
@@ -61,7 +61,7 @@ TEST_F(EbaReceiveTest, ACounterCountsAndRunsNothingBeforeItIsStarted) {
   EXPECT_TRUE(has_run);
 }
 
-// An actor in the process style that runs what its test gives it.
+// An actor whose body is a coroutine given by its test.
 class Process final : public Actor {
  public:
   using Body = std::function<Task<>(Process&)>;
@@ -151,10 +151,10 @@ TEST_F(EbaProcessTest, OnlyWhatAReceiveNamesWakesItsActor) {
     }
   });
   for (int i = 0; i < kOthers; ++i) process[&Process::b].Tell(absl::StrCat(i));
-  EXPECT_FALSE(system().seeded_executor().RunOne()) << "no turn for any of them";
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "a message that is not awaited must not cause a turn";
   process[&Process::a].Tell("a");
   EXPECT_TRUE(system().seeded_executor().RunOne());
-  EXPECT_FALSE(system().seeded_executor().RunOne()) << "one turn for the message that it waits for";
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "the awaited message must cause one turn";
   EXPECT_EQ(Ledger().waiting, kOthers);
   process[&Process::a].Tell("a");
   const std::vector<Text> all = out_.ReceiveAll();
@@ -163,7 +163,8 @@ TEST_F(EbaProcessTest, OnlyWhatAReceiveNamesWakesItsActor) {
 }
 
 // EBA 8
-// Here Receive returns: what stands after it runs, with what was received, and nothing is unreachable.
+// Differs from the row: here Receive returns, so the statements after it run, with the received message, and no code is
+// unreachable.
 TEST_F(EbaProcessTest, WhatStandsAfterAReceiveRunsAfterIt) {
   const Channel<Text> out = out_.channel();
   Ref<Process> process = Run([out](Process& self) -> Task<> {
@@ -198,7 +199,7 @@ TEST_F(EbaProcessTest, AQueuedMatchWinsOverATimeoutOfNothingAndNothingTimesOutAt
 TEST_F(EbaProcessTest, FlushLeavesNothingAndTheUrgentComesFirst) {
   const Channel<Text> out = out_.channel();
   Ref<Process> process = system().Spawn<Process>([out](Process& self) -> Task<> {
-    // The priority idiom: an urgent message that is there, else any.
+    // The priority idiom: take an urgent message if one is queued, otherwise any message.
     bool was_urgent = false;
     auto urgent = Process::Receive(Process::On(self.b,
                                                [&was_urgent, out](const Text& text) {
@@ -208,7 +209,7 @@ TEST_F(EbaProcessTest, FlushLeavesNothingAndTheUrgentComesFirst) {
                                    Process::After(absl::ZeroDuration(), [] {}));
     co_await urgent;
     EXPECT_TRUE(was_urgent);
-    // The flush idiom.
+    // The flush idiom: receive with a zero timeout until the mailbox is empty.
     int flushed = 0;
     for (bool is_empty = false; !is_empty;) {
       auto next = Process::Receive(Process::On(self.a, [&flushed](const Text&) { ++flushed; }),
@@ -261,7 +262,7 @@ TEST_F(EbaProcessTest, AHundredThousandReceivesTimeOutEachAtItsTime) {
   EXPECT_EQ(fired, kWaiting);
 }
 
-// Many timers, each once.
+// Starts `count` timers, each of which fires once.
 class ManyTimers final : public Actor {
  public:
   ManyTimers(int count, int* fired) : count_(count), fired_(fired) {}

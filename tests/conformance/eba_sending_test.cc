@@ -1,5 +1,5 @@
-// The rows of the work on event-based actors that are about sending, events and scheduling. Rows that need other nodes
-// are in nodes_test.cc and nodes_programs_test.cc; the work's ratios of time are not measured.
+// The rows of the event-based actors paper about sending, events and scheduling. Rows that need other nodes are in
+// nodes_test.cc and nodes_programs_test.cc. The paper's ratios of running times are not measured.
 #include <time.h>
 
 #include <cstdint>
@@ -35,7 +35,7 @@ using ::testing::ElementsAre;
 using Text = std::string;
 using EbaSendingTest = ActorTest;
 
-// Blocks its worker in the handler of `block`.
+// An actor whose handler of `block` blocks its worker thread.
 class Blocked final : public Actor {
  public:
   Mailbox<"block", int> block{this};
@@ -63,8 +63,8 @@ double ThreadCpuSeconds() {
 }
 
 // EBA 6
-// The receiver is blocked until all sends have returned, so none of them waited for it. Their 200 ms are of the
-// sender's processor: a loaded machine takes it away for longer.
+// The receiver is blocked until all sends have returned, so no send waited for it. The limit of 200 ms is on the
+// sender's processor time, because a loaded machine may take much longer in real time.
 TEST(EbaThreadsTest, SendsReturnWhileTheReceiverIsBlocked) {
   constexpr int kSends = 100'000;
   absl::Notification begun;
@@ -94,8 +94,8 @@ class Echo final : public Actor {
 };
 
 // EBA 7
-// Differs from the row: a send to the dead is refused, and says so (semantics 1.1). Nothing of it is kept: the ledger
-// has accepted nothing, and nothing waits.
+// Differs from the row: a send to an ended actor is refused with an error (semantics 1.1). The message is not kept: the
+// ledger has accepted none, and none is queued.
 TEST_F(EbaSendingTest, ADeadActorStoresNothing) {
   Probe<int> out(system());
   Ref<Echo> echo = system().Spawn<Echo>(out.channel());
@@ -115,7 +115,7 @@ TEST_F(EbaSendingTest, ADeadActorStoresNothing) {
   EXPECT_FALSE(system().seeded_executor().RunOne());
 }
 
-// The guessing game: between games `guess` is dropped, in one `begin` is.
+// The guessing game: between games it drops `guess`, and during a game it drops `begin`.
 class Game final : public Actor {
  public:
   Mailbox<"begin", int> begin{this};
@@ -132,7 +132,7 @@ class Game final : public Actor {
   }
   void Guess(int number) {
     if (number == secret_) {
-      // An event for itself: handled after this handler.
+      // The message to itself is handled after this handler returns.
       context().Tell(cheer, "hooray");
       Become(ready_);
     }
@@ -161,7 +161,8 @@ TEST_F(EbaSendingTest, AnEventLoopDropsWhatItDoesNotKnowAndHandlesItsOwnEventsLa
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
-// Three states; event e moves state s to (s + e) mod 3 or, when e is 3, stays. Each transition is a become.
+// A machine of three states. Event e moves state s to (s + e) mod 3, or keeps the state if e is 3. Each transition
+// changes the behavior.
 class Machine final : public Actor {
  public:
   Mailbox<"event", uint32_t> event{this, {.capacity_messages = 1'000'000}};
@@ -185,8 +186,8 @@ class Machine final : public Actor {
 };
 
 // EBA 12
-// 3e6 of the row's 1e7 events, for a debug build. The stack is flat by construction: each handler returns before the
-// next.
+// Sends 3e6 of the row's 1e7 events, because this is a debug build. The stack does not grow, because each handler
+// returns before the next one runs.
 TEST_F(EbaSendingTest, AMachineOfBehavioursEndsWhereItsOracleDoes) {
   constexpr int kEvents = kIsSanitized ? 100'000 : 3'000'000;
   Ref<Machine> machine = system().Spawn<Machine>();
@@ -208,7 +209,7 @@ TEST_F(EbaSendingTest, AMachineOfBehavioursEndsWhereItsOracleDoes) {
   }
 }
 
-// A member of a group: acknowledges a millisecond later, with how many it has heard.
+// A member of a group. It acknowledges a note after a millisecond, with the number of notes it has received.
 class Member final : public Actor {
  public:
   Mailbox<"note", int> note{this};
@@ -226,7 +227,7 @@ class Member final : public Actor {
   Behavior listening_{"listening", On(note, [this](int) { ++heard_; }), On(acknowledged, &Member::Acknowledge)};
 };
 
-// Sends to all, in three ways; the answer is the sum of what the members that acknowledged have heard.
+// Sends to all members in one of three ways. The reply is the sum of the counts in the acknowledgements.
 class Caster final : public Actor {
  public:
   Mailbox<"cast", Call<Text, int>> cast{this};
@@ -240,7 +241,8 @@ class Caster final : public Actor {
       for (const Ref<Member>& member : members_) member[&Member::note].Tell(1);
       co_return heard;
     }
-    // "ack" awaits each member before it asks the next; "group" asks all first, so that they work side by side.
+    // "ack" awaits each member's reply before it asks the next; "group" asks all members first, so they work
+    // concurrently.
     const size_t at_once = how == "group" ? members_.size() : 1;
     for (size_t begin = 0; begin < members_.size(); begin += at_once) {
       std::vector<Pending<int>> pending;
@@ -271,14 +273,14 @@ TEST_F(EbaSendingTest, AMulticastReachesEachMemberSimplyAcknowledgedAndAsAGroup)
       return Ask(caster[&Caster::cast], how, absl::Minutes(1)).value_or(-1);
     };
     EXPECT_EQ(cast("simple"), 0);
-    EXPECT_EQ(cast("ack"), 2 * size) << "each has heard the one before too";
-    EXPECT_EQ(system().Now() - begin, size * absl::Milliseconds(1)) << "one after another";
+    EXPECT_EQ(cast("ack"), 2 * size) << "each member also counts the note of the first cast";
+    EXPECT_EQ(system().Now() - begin, size * absl::Milliseconds(1)) << "the members acknowledge one after another";
     EXPECT_EQ(cast("group"), 3 * size);
-    EXPECT_EQ(system().Now() - begin, absl::Milliseconds(1)) << "all at once";
+    EXPECT_EQ(system().Now() - begin, absl::Milliseconds(1)) << "the members acknowledge concurrently";
   }
 }
 
-// Hands a number to itself, one less each time.
+// Sends itself a number, decremented each time, until it is 0.
 class Chain final : public Actor {
  public:
   Mailbox<"step", int> step{this};
@@ -297,7 +299,7 @@ class Chain final : public Actor {
   Behavior running_{"running", On(step, &Chain::Step)};
 };
 
-// Two actors and three messages each way; the same program for any system.
+// Runs a program of two actors that exchange three messages each way. The program is the same for every executor.
 int RunPingPong(ActorSystem& system) {
   class Pong final : public Actor {
    public:
@@ -330,7 +332,7 @@ TEST_F(EbaSendingTest, TheSchedulerIsPluggableAndASingleThreadRepeatsItself) {
 }
 
 // EBA 19
-// A send never runs its receiver, so no stack grows.
+// A send never runs its receiver on the sender's stack, so a chain of sends does not grow the stack.
 TEST_F(EbaSendingTest, ALongChainOfSendsDoesNotOverflow) {
   Probe<int> out(system());
   Ref<Chain> chain = system().Spawn<Chain>(out.channel());
@@ -343,7 +345,7 @@ struct Question {
   Channel<std::pair<int, int>> customer;
 };
 
-// Answers a customer's channel with the number it was asked and its square; odd ones never.
+// Answers an even number with the number and its square on the customer's channel. It never answers an odd number.
 class Clerk final : public Actor {
  public:
   Mailbox<"question", Question> question{this};
@@ -366,8 +368,8 @@ class Clerk final : public Actor {
 };
 
 // EBA 37
-// By a customer's channel in the message, which carries the number it answers; and by an ask, which does all that.
-// There is no variant with a shared container, for handlers do not block.
+// The reply goes to a customer's channel that the message carries, with the number that it answers; or to an ask, which
+// provides both. There is no variant with a shared container, because handlers do not block.
 TEST_F(EbaSendingTest, CallAndReturnByACustomersChannelOrByAnAsk) {
   Probe<std::pair<int, int>> customer(system());
   Ref<Clerk> clerk = system().Spawn<Clerk>();
@@ -379,7 +381,7 @@ TEST_F(EbaSendingTest, CallAndReturnByACustomersChannelOrByAnAsk) {
 
 struct Go {};
 
-// Sends the numbers from 0 in small bursts, whatever becomes of them.
+// Sends the numbers from 0 in small bursts, whether or not they are accepted.
 class Sender final : public Actor {
  public:
   static constexpr int kCount = 400;
@@ -391,7 +393,7 @@ class Sender final : public Actor {
   void Send() {
     for (int i = 0; i < 10; ++i) {
       const absl::Status sent = to_.Send(next_++);
-      // Refused once, refused for ever.
+      // After the first refused send, every later send is refused.
       if (!sent.ok()) is_refused_ = true;
       EXPECT_EQ(sent.ok(), !is_refused_);
     }
@@ -403,13 +405,13 @@ class Sender final : public Actor {
   Behavior sending_{"sending", On(go, &Sender::Send)};
 };
 
-// Fails its start.
+// An actor whose start fails.
 class Doomed final : public Actor {
  public:
   StartResult Start() override { return absl::DataLossError("disk"); }
 };
 
-// Spawns so many that fail at once, linked to it, and counts the reasons that it is told.
+// Spawns a given number of linked children whose starts fail, and counts the exit reasons it receives.
 class Parent final : public Actor {
  public:
   Mailbox<"spawn", int> spawn{this};
@@ -445,7 +447,7 @@ TEST_F(EbaSendingTest, OfEachChildThatFailsAtOnceItsLinkedParentIsToldTheRealRea
 }
 
 // EBA 38
-// Over 250 seeds of 400 sends, the row's 1e5 in all. Killed somewhere in between, the receiver has handled a prefix.
+// The row's 1e5 sends are made over 250 seeds of 400 sends. A receiver that is killed in between has handled a prefix.
 TEST(EbaSeedsTest, TheMessagesLostWhenThePeerIsKilledAreASuffix) {
   int killed_within = 0;
   ForEachSeed(250, [&](uint64_t seed) {

@@ -1,4 +1,4 @@
-// Rows about fair turns of actors that share one worker. The tests count messages and measure no times.
+// Rows about fair scheduling of actors that share one worker. The tests count messages and do not measure time.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -20,12 +20,12 @@ constexpr int64_t kTurn = limits::kMessagesPerTurnMax;
 ActorSystemOptions OneWorker() {
   ActorSystemOptions options;
   options.threads.threads = 1;
-  options.threads.take_over_after = absl::Hours(1);  // a handler that waits for its test keeps the worker
+  options.threads.take_over_after = absl::Hours(1);  // a handler that waits for its test must keep the worker
   options.log = &LogSink::Null();
   return options;
 }
 
-// Written by the one worker, and read when its system is gone.
+// The worker writes these counts, and the test reads them after its system has been destroyed.
 struct Shares {
   static constexpr int64_t kRounds = 50;
   std::array<int64_t, 100> handled{};
@@ -50,7 +50,7 @@ class Newcomer final : public Actor {
   Behavior waiting_{"waiting", On(unused_, [] {})};
 };
 
-// Always has one more message, from itself.
+// An actor that always has one more message queued, sent by itself.
 class Busy final : public Actor {
  public:
   Busy(Shares* shares, size_t number) : shares_(*shares), number_(number) {}
@@ -77,7 +77,7 @@ class Busy final : public Actor {
   Behavior spinning_{"spinning", On(spin_, &Busy::Spin)};
 };
 
-// Starts all of them in one turn.
+// Spawns all busy actors in one turn.
 class Opening final : public Actor {
  public:
   explicit Opening(Shares* shares) : shares_(*shares) {}
@@ -106,11 +106,11 @@ TEST(FairTurnsTest, AHundredBusyActorsGetEqualSharesAndANewOneRunsWithinARound) 
   EXPECT_LE(shares.newcomer_began - shares.newcomer_made, kTurn * static_cast<int64_t>(shares.handled.size() + 1));
 }
 
-// What an actor with very many messages does at some of them, and when others were heard.
+// The points at which an actor with a very long queue tells other actors, and the counts at which they heard.
 struct Flood {
   static constexpr int64_t kMessages = kIsSanitized ? 100'000 : 1'000'000;
-  static constexpr int64_t kTellsAt = kMessages / 4;  // another actor, itself
-  static constexpr int64_t kWaitsAt = kMessages / 2;  // until the test has told a third
+  static constexpr int64_t kTellsAt = kMessages / 4;  // tells the actor `near`, from its own handler
+  static constexpr int64_t kWaitsAt = kMessages / 2;  // waits until the test has told the actor `far`
   int64_t handled = 0;
   int64_t near_heard = -1;
   int64_t far_heard = -1;
@@ -140,7 +140,7 @@ class Flooded final : public Actor {
   StartResult Start() override { return handling_; }
 
  private:
-  // Holds the worker until everything waits here.
+  // Blocks the worker until all items are queued here.
   void Fill() {
     flood_.is_held.Notify();
     flood_.is_filled.WaitForNotification();
@@ -159,7 +159,7 @@ class Flooded final : public Actor {
   Behavior handling_{"handling", On(fill, &Flooded::Fill), On(item, &Flooded::Item)};
 };
 
-// PONY 27: whether the other is told by an actor of that worker or by a plain thread.
+// PONY 27: The other actor is told once by an actor on the same worker, and once by a thread outside actors.
 TEST(FairTurnsTest, AnActorWithAMillionMessagesHoldsAnotherUpForAtMostThreeTurns) {
   Flood flood;
   {

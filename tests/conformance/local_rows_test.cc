@@ -1,5 +1,5 @@
-// Rows of several works that need only one process: shared messages, actors that are given each other's channels before
-// they start, secondary mailboxes, pids, and systems that end.
+// Rows of several works that need only one process: shared messages, actors that get each other's channels before they
+// start, secondary mailboxes, pids, and systems that are created and destroyed.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace {
 using ::testing::Each;
 using LocalRowsTest = ActorTest;
 
-// What is sent to many, never copied.
+// A payload that is sent to many actors and never copied.
 struct Picture {
   Picture() = default;
   Picture(const Picture&) = delete;
@@ -57,14 +57,14 @@ TEST_F(LocalRowsTest, OneImmutableMessageLiesInAHundredMailboxesAndIsNeverCopied
   for (size_t i = 0; i < kViewers; ++i) viewers.push_back(system().Spawn<Viewer>(&seen));
   const Shared picture = std::make_shared<const Picture>();
   for (const Ref<Viewer>& viewer : viewers) viewer[&Viewer::view].Tell(picture);
-  EXPECT_EQ(picture.use_count(), static_cast<int64_t>(1 + kViewers)) << "it waits in all of them";
+  EXPECT_EQ(picture.use_count(), static_cast<int64_t>(1 + kViewers)) << "the picture is queued in all mailboxes";
   system().RunUntilIdle();
   EXPECT_THAT(seen, ::testing::SizeIs(kViewers));
   EXPECT_THAT(seen, Each(picture.get()));
   EXPECT_EQ(picture.use_count(), 1);
 }
 
-// Greets all others when it is told to.
+// Greets all other guests on request.
 class Guest final : public Actor {
  public:
   Mailbox<"others", std::vector<Ref<Guest>>> others{this};
@@ -85,7 +85,7 @@ class Guest final : public Actor {
   }
   int& heard_;
   std::vector<Ref<Guest>> others_;
-  // What comes before it knows the others waits.
+  // Messages that arrive before the guest knows the others stay queued.
   Behavior waiting_{"waiting", On(others, &Guest::Meet)};
   Behavior meeting_{"meeting", On(greet, &Guest::Greet), On(greeting, [this] { ++heard_; })};
 };
@@ -98,13 +98,13 @@ TEST_F(LocalRowsTest, AHundredActorsAreWiredToEachOtherBeforeTheyStartAndHearFro
   for (size_t i = 0; i < kGuests; ++i) guests.push_back(system().Spawn<Guest>(&heard[i]));
   for (const Ref<Guest>& guest : guests) guest[&Guest::greet].Tell(1);
   for (const Ref<Guest>& guest : guests) guest[&Guest::others].Tell(guests);
-  EXPECT_THAT(heard, Each(0)) << "nobody has started";
+  EXPECT_THAT(heard, Each(0)) << "no guest has started";
   system().RunUntilIdle();
   EXPECT_THAT(heard, Each(static_cast<int>(kGuests) - 1));
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
-// Each pulse lets three of one mailbox and two of another in.
+// Each pulse admits three messages of `x` and two of `y`.
 class Pulsed final : public Actor {
  public:
   Mailbox<"pulse", int> pulse{this};
@@ -164,7 +164,7 @@ class Idler final : public Actor {
 };
 
 // SEL 17
-// Three systems, of 70,000 actors each, of which half live on: more than a number of 16 bits could tell apart.
+// Three systems spawn 70,000 actors each, half of which stay alive. These are more than 16 bits can distinguish.
 TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
   constexpr int kEach = kIsSanitized ? 7000 : 70'000;
   std::vector<std::unique_ptr<TestSystem>> systems;
@@ -174,7 +174,8 @@ TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
     for (int n = 0; n < kEach; ++n) {
       const Ref<Idler> idler = one->Spawn<Idler>();
       pids.push_back(idler.pid().ToString());
-      EXPECT_THAT(pids.back(), ::testing::HasSubstr(std::string(one->name()))) << "it tells where it is from";
+      EXPECT_THAT(pids.back(), ::testing::HasSubstr(std::string(one->name())))
+          << "the pid must contain the name of its system";
       if (n % 2 == 0) one->Kill(idler.pid());
       if (n % 1000 == 0) one->RunUntilIdle();
     }
@@ -183,7 +184,7 @@ TEST_F(LocalRowsTest, PidsOfThreeSystemsAreUniqueBeyondSixteenBits) {
   EXPECT_EQ(std::adjacent_find(pids.begin(), pids.end()), pids.end());
 }
 
-// Takes even numbers, drops the others, and keeps words.
+// Takes even numbers and drops the others. Counts words.
 class Evens final : public Actor {
  public:
   Mailbox<"number", int> number{this};
@@ -199,7 +200,7 @@ class Evens final : public Actor {
                     Drop(number), On(word, [this] { ++words_; })};
 };
 
-// Gives its message back and becomes its other behaviour, again and again; then takes it.
+// Returns its message to the mailbox and switches to its other behavior, `yields` times; then it takes the message.
 class Yielding final : public Actor {
  public:
   Mailbox<"item", int> item{this};
@@ -236,7 +237,7 @@ TEST_F(LocalRowsTest, AMessageThatIsGivenBackComesFirstAndOthersRunMeanwhile) {
   for (const int n : {1, 2, 3}) yielding[&Yielding::item].Tell(n);
   other[&Viewer::view].Tell(std::make_shared<const Picture>());
   while (seen.empty()) ASSERT_TRUE(system().seeded_executor().RunOne());
-  EXPECT_LT(yielded, kYields) << "a turn ends though its actor has more to do";
+  EXPECT_LT(yielded, kYields) << "a turn must end although its actor has more messages";
   EXPECT_EQ(Ledger().waiting, 3);
   system().RunUntilIdle();
   EXPECT_EQ(yielded, kYields);
@@ -255,7 +256,7 @@ TEST_F(LocalRowsTest, WhatNoClauseTakesIsDroppedCountedAndSeenByNoOtherClause) {
   EXPECT_THAT(numbers, ::testing::ElementsAre(2, 4, 6, 8, 10));
   EXPECT_EQ(words, 1);
   EXPECT_EQ(Ledger().of(Disposition::kDropped), 5);
-  EXPECT_THAT(dead_letters(), ::testing::SizeIs(1)) << "there is no mailbox for all that has none";
+  EXPECT_THAT(dead_letters(), ::testing::SizeIs(1)) << "there is no catch-all mailbox";
 }
 
 class Speaker : public Actor {
@@ -312,7 +313,7 @@ TEST(SystemsTest, AHundredThatBeganAndEndedLeaveNoThreadAndNoDescriptorBehind) {
       descriptors = EntriesOf("/proc/self/fd");
     }
   }
-  // A thread that was joined may still be listed for a moment.
+  // A joined thread may still be listed in /proc for a moment.
   const MonotonicTime deadline = Clock::Real().Now() + absl::Minutes(1);
   while (EntriesOf("/proc/self/task") > threads && Clock::Real().Now() < deadline) std::this_thread::yield();
   EXPECT_LE(EntriesOf("/proc/self/task"), threads);

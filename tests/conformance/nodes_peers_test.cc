@@ -1,5 +1,5 @@
-// Rows about which nodes are connected, and about thousands of names that arrive at once, in a cluster simulated on one
-// thread.
+// Rows about which nodes are connected, and about thousands of names that arrive at once, in a cluster that is
+// simulated on one thread.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 class NodesPeersTest : public ClusterTest {
  protected:
-  // The nodes that `node` has a session with which a stream carries.
+  // Returns the nodes with which `node` has a session that is carried by a stream.
   std::vector<std::string> ConnectedTo(absl::string_view node) {
     std::vector<std::string> connected;
     for (const PeerStatus& peer : cluster().core(node).Peers()) {
@@ -66,14 +66,14 @@ TEST_F(NodesPeersTest, AClaimOfTheNodeItselfWaitsForNoneOfThousandsThatArrive) {
   Run();
   cluster().network().Heal("a", "b");
   cluster().network().SetDelay("a", "b", absl::Milliseconds(50));
-  // In the order of their texts these are the first and the last.
+  // Names arrive in lexicographic order, in which the suffix "0" is the first and "999" the last.
   const auto is_known = [&](int i) { return cluster().system("b").WhereIs(absl::StrCat(prefix, i)).has_value(); };
   ASSERT_TRUE(cluster().RunUntil([&] { return is_known(0); }, absl::Minutes(1)));
   ASSERT_FALSE(is_known(999));
   cluster().system("b").Spawn<Puppet>(SpawnOptions{.published_as = "of b"}, std::make_shared<Diary>());
   Run(absl::Milliseconds(1));
   EXPECT_TRUE(cluster().system("b").WhereIs("of b").has_value());
-  EXPECT_FALSE(is_known(999)) << "they are still on their way";
+  EXPECT_FALSE(is_known(999)) << "the names are still in transit";
   EXPECT_TRUE(cluster().RunUntil([&] { return is_known(999); }, absl::Minutes(5)));
 }
 

@@ -1,5 +1,5 @@
-// Programs of the works on selectors and on event-based actors whose actors are spread over the nodes of a cluster
-// simulated on one thread.
+// Programs of the papers on selectors and on event-based actors whose actors are spread over the nodes of a cluster,
+// which is simulated on one thread.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -41,14 +41,14 @@ Answer AnswerOf(int64_t number) {
 
 class NodesProgramsTest : public ClusterTest {
  protected:
-  // `ref`, of an actor of `home`, on `node`.
+  // Returns `ref`, a reference of node `home`, as `node` addresses its actor.
   template <class T>
   Ref<T> RefOn(absl::string_view node, Ref<T> ref, absl::string_view home) {
     return node == home ? ref : Ref<T>(Known(node, ref.pid(), home));
   }
 };
 
-// Two mailboxes, of which one is closed until it is told to open.
+// An actor with two mailboxes, one of which is closed until it is told to open it.
 class Holder final : public Actor {
  public:
   Mailbox<"holder/held", Note> held{this, {.capacity_messages = 40'000}};
@@ -91,7 +91,7 @@ TEST_F(NodesProgramsTest, AClosedMailboxHoldsWhatAnotherNodeSendsAndKeepsItsOrde
   for (int n = 0; n < kHeld; ++n) ASSERT_EQ(held[static_cast<size_t>(n)], n);
 }
 
-// One term of the logistic map, its bits in the number.
+// Computes the next term of the logistic map. The number of a Note or an Answer has the bits of a double.
 class TermComputer final : public Actor {
  public:
   Mailbox<"computer/next", Call<Note, Answer>> next{this};
@@ -107,7 +107,7 @@ class TermComputer final : public Actor {
   Behavior computing_{"computing", On(next, &TermComputer::Compute)};
 };
 
-// Asks for one term after another, and ends with the last.
+// Asks for one term after another, and stores the last term when it ends.
 class Series final : public Actor {
  public:
   Series(Ref<TermComputer> computer, double first, int terms, double* last)
@@ -131,8 +131,8 @@ class Series final : public Actor {
 };
 
 // SEL 8
-// Terms of the map are computed on another node, one request at a time; one thread runs all of it. After 8,000 terms
-// the sum is that of 25,000.
+// Terms of the map are computed on another node, one request at a time, and one thread runs all of it. After 8,000
+// terms the sum equals the sum after 25,000.
 TEST_F(NodesProgramsTest, TheLogisticMapIsTheSameWhenItsComputersAreOnAnotherNode) {
   constexpr size_t kSeries = 10;
   constexpr int kTerms = kIsSanitized ? 500 : 8000;
@@ -155,11 +155,12 @@ TEST_F(NodesProgramsTest, TheLogisticMapIsTheSameWhenItsComputersAreOnAnotherNod
   }
 }
 
-// Gives and takes: a transfer is done when the other side has its money, and until then no other begins.
+// A bank account. A transfer completes when the other account has the money; until then the account starts no other
+// transfer.
 class Account final : public Actor {
  public:
   static constexpr int64_t kCents = 1000;
-  Mailbox<"account/book", std::vector<Ref<Account>>> book{this};  // not a message of the wire
+  Mailbox<"account/book", std::vector<Ref<Account>>> book{this};  // local only: not a wire message
   Mailbox<"account/transfer", Call<Note, Answer>> transfer{this};
   Mailbox<"account/deposit", Call<Note, Answer>> deposit{this};
   explicit Account(int64_t* cents) : cents_(*cents) { cents_ = kCents; }
@@ -167,7 +168,7 @@ class Account final : public Actor {
 
  private:
   bool IsFree() const { return !is_busy_; }
-  // To the account of that number, as many cents as the number has thousands.
+  // The number asked for is 1000 times the amount in cents, plus the index of the destination account.
   Task<absl::StatusOr<Answer>> Transfer(const Note& asked) {
     is_busy_ = true;
     const int64_t cents = asked.number() / 1000;
@@ -217,7 +218,7 @@ class Teller final : public Actor {
 };
 
 // SEL 9
-// Half of the accounts and of the tellers are on either node.
+// Accounts and tellers are distributed evenly over both nodes.
 TEST_F(NodesProgramsTest, ABankOverTwoNodesAnswersEachTransferAndKeepsItsMoney) {
   constexpr size_t kAccounts = 1000;
   constexpr int kTellers = 50;
@@ -246,7 +247,7 @@ TEST_F(NodesProgramsTest, ABankOverTwoNodesAnswersEachTransferAndKeepsItsMoney) 
   EXPECT_EQ(total, static_cast<int64_t>(kAccounts) * Account::kCents);
 }
 
-// Keeps the rows of a join.
+// Collects the rows of a join.
 class Rows final : public Actor {
  public:
   Mailbox<"rows", std::vector<Note>> rows{this, {.capacity_messages = 10'000}};
@@ -259,7 +260,7 @@ class Rows final : public Actor {
 };
 
 // SEL 10
-// Sources of three nodes with rates from 1 to 8.
+// The sources are on three nodes and have rates from 1 to 8.
 TEST_F(NodesProgramsTest, AJoinOfSourcesOnThreeNodesHasTheKthItemOfEachInItsKthRow) {
   constexpr size_t kSources = 8;
   constexpr int64_t kRows = kIsSanitized ? 1000 : 10'000;
@@ -296,8 +297,8 @@ TEST_F(NodesProgramsTest, AJoinOfSourcesOnThreeNodesHasTheKthItemOfEachInItsKthR
 }
 
 // EBA 38
-// Over 250 seeds of up to 400 sends, the row's 100,000 in all. The node of the receiver is gone somewhere in between;
-// numbers are those of accepted sends.
+// The row's 100,000 sends are made over 250 seeds of up to 400 sends. The node of the receiver crashes in between. Only
+// accepted sends are numbered.
 TEST_F(NodesProgramsTest, TheMessagesLostWhenThePeersNodeIsKilledAreASuffix) {
   int killed_within = 0;
   ForEachSeed(250, [&](uint64_t seed) {
@@ -319,7 +320,7 @@ TEST_F(NodesProgramsTest, TheMessagesLostWhenThePeersNodeIsKilledAreASuffix) {
     }
     Run(absl::Seconds(30));
     EXPECT_TRUE(IsNoConnection(seen[&Puppet::note].Send(NoteOf(0))));
-    // The end of its system, which a crash is for the test, is no message.
+    // The simulated crash shuts down the node's system; the exit that the puppet notes then is not a message.
     if (!b.diary->empty() && b.diary->back() == "exit Shutdown") b.diary->pop_back();
     for (size_t i = 0; i < b.diary->size(); ++i) ASSERT_EQ((*b.diary)[i], absl::StrCat("note ", i));
     if (!b.diary->empty() && b.diary->size() < static_cast<size_t>(accepted)) ++killed_within;

@@ -1,5 +1,5 @@
-// Rows of several works that are about nodes: links, monitors, names and messages between actors of different nodes, in
-// a cluster simulated on one thread.
+// Rows of several works about nodes: links, monitors, names and messages between actors of different nodes, in a
+// cluster that is simulated on one thread.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +48,7 @@ using ::testing::SizeIs;
 
 class NodesTest : public ClusterTest {
  protected:
-  // The pid of `puppet`, which lives on `home`, on `node`, which may be the same.
+  // Returns the pid of `puppet`, an actor of node `home`, as `node` addresses it. `node` may be `home`.
   Pid PidOn(absl::string_view node, const Puppeteer& puppet, absl::string_view home) {
     return node == home ? puppet.ref.pid() : Seen(node, puppet, home);
   }
@@ -107,7 +107,8 @@ TEST_F(NodesTest, AnAbnormalEndTakesARingOverThreeNodesWithItAndANormalOneNobody
 }
 
 // OTP MON-17
-// Monitors are made and given up in any order. When one actor ends, each other is told as often as it watches it.
+// Monitors are made and ended in any order. When an actor ends, each other actor gets one Down for each of its
+// monitors.
 TEST_F(NodesTest, AnyProgramOfMonitorsOfFourNodesEndsInAgreement) {
   const std::vector<std::string> homes = {"a", "b", "c", "d", "a"};
   int downs = 0;
@@ -146,8 +147,8 @@ TEST_F(NodesTest, AnyProgramOfMonitorsOfFourNodesEndsInAgreement) {
 }
 
 // OTP LNK-07, XD-01, XD-02
-// All of it is one sender's; what others send may pass it. The exit that has arrived passes the mail that has not been
-// handled yet, of the same frame, so the receiver traps it.
+// The order is guaranteed because one actor sends all these messages and signals. An exit that has arrived acts before
+// messages of the same frame that have not been handled yet, so the receiver traps exits and does not end.
 TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
   Join();
   const Puppeteer a = Make("a");
@@ -157,7 +158,7 @@ TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
   constexpr size_t kBefore = 300;
   net_testing::Note note = NoteOf(1);
   note.set_text(std::string(10'000, 'x'));
-  // The credit grows while it is used.
+  // The credit grows with use.
   for (size_t i = 0; i < kBefore; ++i) ASSERT_TRUE(SendSoon(Ref<Puppet>(seen)[&Puppet::note], note).ok());
   Run(absl::Seconds(1));
   cluster().network().SetDelay("a", "b", absl::Milliseconds(500));
@@ -171,7 +172,7 @@ TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
     p.Fail(absl::DataLossError("gone"));
   });
   ASSERT_GT(accepted, kBefore + 10);
-  EXPECT_LT(b.diary->size(), accepted) << "most of it is still on its way";
+  EXPECT_LT(b.diary->size(), accepted) << "most messages are still in transit";
   Run(absl::Minutes(1));
   ASSERT_THAT(*b.diary, SizeIs(accepted + 1));
   EXPECT_THAT(*b.diary, Contains("trapped Failed").Times(1));
@@ -196,13 +197,13 @@ TEST_F(NodesTest, ALinkToTheDeadOfAnotherNodeOrOfItsEarlierIncarnationAnswersNoP
   ASSERT_TRUE(cluster().IsJoined());
   Make("b");
   Do(a, [old](Puppet& p) { p.context().Link(old); });
-  EXPECT_THAT(*a.diary, ElementsAre("trapped NoProcess", "trapped NoProcess")) << "and nothing of a half link";
+  EXPECT_THAT(*a.diary, ElementsAre("trapped NoProcess", "trapped NoProcess")) << "no link is left at one end only";
 }
 
 // ---- Pids and messages ----
 
 // EBA 20
-// What a client does and is told, and what its server is told, whichever node that is on.
+// The diaries of the client and of the server are the same whether the server is on the client's node or on another.
 TEST_F(NodesTest, AClientIsTheSameProgramForALocalAndForARemoteActor) {
   Join();
   std::vector<std::pair<Diary, Diary>> told;
@@ -234,7 +235,7 @@ TEST_F(NodesTest, APidThatComesHomeIsTheActorItselfAndSendsNothing) {
   EXPECT_EQ(*home, a.ref.pid());
   const int64_t before = cluster().core("a").Ledger().accepted;
   bool has_run = false;
-  // A script is no message of the wire, so it would be refused if it were to travel.
+  // A script is not a wire message, so the send would be refused if it had to travel.
   EXPECT_TRUE(Ref<Puppet>(*home)[&Puppet::run].Send([&has_run](Puppet&) { has_run = true; }).ok());
   EXPECT_TRUE(Ref<Puppet>(*home)[&Puppet::note].Send(NoteOf(1)).ok());
   Run();
@@ -247,7 +248,7 @@ TEST_F(NodesTest, APidThatComesHomeIsTheActorItselfAndSendsNothing) {
   EXPECT_THAT(*a.diary, ElementsAre("note 1", "note 2"));
 }
 
-// Bytes that are no Note, in its name.
+// A message that is not a Note but is sent under Note's name.
 struct NoNote {
   struct Descriptor {
     std::string full_name() const { return "understudy.net_testing.Note"; }
@@ -281,7 +282,7 @@ TEST_F(NodesTest, ABadPayloadIsDroppedAndCountedAndTheNextMessageOfItsSessionArr
 }
 
 // PONY 13
-// 16 MB each way at once.
+// Each node sends 16 MB to the other at the same time.
 TEST_F(NodesTest, TwoNodesThatSendEachOtherMuchAtOnceBothFinish) {
   constexpr size_t kNotes = 16;
   Join();
@@ -361,7 +362,7 @@ TEST_F(NodesTest, TheNamesOfManyActorsThatEndAtOnceAreGoneOnEachOfFiveNodes) {
   for (const std::string& node : nodes) {
     for (const std::string& name : names) ASSERT_TRUE(IsNamed(node, name)) << node << " " << name;
   }
-  // Those of four nodes by themselves, those of the fifth with it.
+  // The owners on four nodes end by failing; the owners on the fifth end when their node crashes.
   for (size_t i = 0; i < 80; ++i) {
     ASSERT_TRUE(owners[i].ref[&Puppet::run].Send([](Puppet& p) { p.Fail(absl::DataLossError("gone")); }).ok());
   }
@@ -370,8 +371,8 @@ TEST_F(NodesTest, TheNamesOfManyActorsThatEndAtOnceAreGoneOnEachOfFiveNodes) {
 }
 
 // OTP GLB-10, GLB-11
-// Six names, each taken on both sides of a partition of three nodes and four, now here and now there first. One of the
-// owners ends while the nodes meet.
+// Each of six names is taken on both sides of a partition of three and four nodes; which side takes it first varies.
+// One of the owners ends while the nodes reconnect.
 TEST_F(NodesTest, OfEachNameThatBothSidesOfAPartitionHaveTakenOneOwnerIsLeftOnSevenNodes) {
   const std::vector<std::string> left = {"a", "b", "c"};
   const std::vector<std::string> right = {"d", "e", "f", "g"};

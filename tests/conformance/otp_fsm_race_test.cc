@@ -1,4 +1,4 @@
-// The races of OTP's gen_statem_SUITE, each with many seeds and many times on threads (rounds.h).
+// The races of OTP's gen_statem_SUITE. Each runs with many seeds, and many times on threads (rounds.h).
 #include <map>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace understudy {
 namespace {
 
-// Answers after a time.
+// Answers each call after the delay that the call asks for.
 class LateEcho final : public Actor {
  public:
   Mailbox<"ask", Call<std::pair<int, absl::Duration>, int>> ask{this};
@@ -37,7 +37,7 @@ class LateEcho final : public Actor {
   Behavior echoing_{"echoing", On(ask, &LateEcho::Ask)};
 };
 
-// Replies come when their calls' time is over: each call has one answer, its own.
+// Replies arrive when the timeouts of their calls expire. Each call must get exactly one answer, its own.
 void LateReply(ActorSystem& system, Random& random) {
   Tally answered(system);
   const absl::Duration due = absl::Microseconds(1 + random.Below(3));
@@ -67,7 +67,7 @@ TEST(FsmRaceTest, ALateReplyNeverReachesItsAskerWithEverySeed) { WithEverySeed(L
 // OTP FSM-25
 TEST(FsmRaceTest, ALateReplyNeverReachesItsAskerOnThreads) { OnThreads(LateReply); }
 
-// Answers all its calls with their numbers, and stops in the same turn, when there are so many.
+// Collects calls. When it has `calls` of them, it answers all with their numbers and stops in the same turn.
 class AnswersAndStops final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
@@ -86,15 +86,15 @@ class AnswersAndStops final : public Actor {
   Behavior serving_{"serving", On(ask, &AnswersAndStops::Ask)};
 };
 
-// What an asker is told, in its order.
+// What an asker is told, in order.
 struct Told {
   bool has_answer = false;
   int exits = 0;
   int downs = 0;
-  int before_answer = 0;  // exits and Downs
+  int before_answer = 0;  // exits and Downs that came before the answer
 };
 
-// Links to and watches the one that it asks, and hears of its end while it waits, or when it has its answer.
+// Links to and monitors the server that it asks. It receives the server's end while it awaits the answer, or after it.
 class Asker final : public Actor {
  public:
   Mailbox<"hears", int> hears{this};
@@ -127,7 +127,7 @@ class Asker final : public Actor {
   Behavior asking_{"asking", On(hears, &Asker::Ask).Interleaved(), On(waits, &Asker::Ask)};
 };
 
-// A server answers its askers and stops: each has its answer before the server's exit and Down.
+// A server answers its askers and stops. Each asker must get its answer before the server's exit and Down.
 void ReplyAgainstExit(ActorSystem& system, Random& random) {
   constexpr size_t kAskers = 3;
   Tally all(system);

@@ -1,4 +1,4 @@
-// State machines: OTP's gen_statem_SUITE, written with behaviours, ranks, postponed messages and timers. Its races are
+// State machines: OTP's gen_statem_SUITE, written with behaviors, ranks, postponed messages and timers. Its races are
 // in otp_fsm_race_test.cc.
 #include <functional>
 #include <string>
@@ -21,10 +21,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A machine of two states. Injected events are tells to itself, of a higher rank than those from outside, of which one
-// is handled at a time (their quota).
-//   first: "go" injects three events; "change" injects two and goes to second; all else is postponed.
-//   second: notes what comes; "back" goes back.
+// A machine of two states. An injected event is a message to itself in `injected`, whose rank is above that of `event`.
+// The quota of `event` lets one external event be handled before the injected ones are looked at again.
+//   first: "go" injects three events; "change" injects two and goes to second; every other event is postponed.
+//   second: notes each event; "back" goes back to first.
 class Machine final : public Actor {
  public:
   Mailbox<"event", std::string> event{this};
@@ -83,7 +83,7 @@ class FsmTest : public ConformanceTest {
   }
 };
 
-// Starts as it is told.
+// An actor whose start ends in the way that `how` says.
 class Starting final : public Actor {
  public:
   Mailbox<"unused", int> unused{this};
@@ -165,7 +165,7 @@ TEST_F(FsmTest, RepliesThatGoWithAStopComeBeforeTheExit) {
   });
   system().RunUntilIdle();
   const std::vector<std::string> notes = Notes();
-  // Each asker notes its answer before the exit; the askers themselves run in any order.
+  // Each asker notes its answer before the exit. The askers run in any order.
   int answers = 0;
   int exits = 0;
   for (const std::string& note : notes) {
@@ -180,7 +180,7 @@ TEST_F(FsmTest, RepliesThatGoWithAStopComeBeforeTheExit) {
 TEST_F(FsmTest, AfterAChangeComeInjectedThenPostponedThenNewEvents) {
   Ref<Machine> machine = NewMachine({"p1", "p2", "change", "n1"});
   EXPECT_THAT(Notes(), ElementsAre("change", "i1", "i2", "p1", "p2", "n1", "zero 1", "zero 2"));
-  // What is postponed again comes back in order, too.
+  // Events that were postponed again also arrive in order.
   Tell(machine, {"back", "p3", "p4"});
   EXPECT_THAT(Notes(), ElementsAre("back"));
   Tell(machine, {"change"});
@@ -202,7 +202,7 @@ TEST_F(FsmTest, AStatesTimersEndWithItAndThoseOfZeroFireInOrderAfterInjectedEven
   EXPECT_THAT(Notes(), ElementsAre("timeout"));
 }
 
-// An actor that causes each kind of event itself.
+// An actor that causes an event of each kind itself.
 class Everything final : public Actor {
  public:
   Mailbox<"begin", int> begin{this};
@@ -264,10 +264,12 @@ TEST_F(FsmTest, NamedTimersAreIndependentAreReplacedAndEndedByInfinity) {
   EXPECT_THAT(Notes(), ElementsAre("a"));
   system().Advance(absl::Hours(1000));
   EXPECT_THAT(Notes(), ElementsAre("b again"));
-  Step(script, [](Script& self) { EXPECT_TRUE(self.context().CancelTimer("c")) << "it runs, for ever"; });
+  Step(script, [](Script& self) {
+    EXPECT_TRUE(self.context().CancelTimer("c")) << "a timer of infinite duration exists until it is cancelled";
+  });
 }
 
-// By the wall clock.
+// Waits for a time of the wall clock.
 class Alarm final : public Actor {
  public:
   Alarm(absl::Time time, std::vector<std::string>* notes) : notes_(*notes), time_(time) {}

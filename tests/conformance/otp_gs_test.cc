@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Does with each call or tell what it is told to. Notes what happens to it.
+// Does what each call or tell says, and notes what happens to it.
 class Server final : public Actor {
  public:
   Mailbox<"call", Call<std::string, int>> call{this};
@@ -119,7 +119,7 @@ TEST_F(GsTest, ATellIsHandledInEachFormAndHarmlessWithoutATarget) {
   EXPECT_GE(dead_letters().size(), 1U);
 }
 
-// OTP GS-07: what has a mailbox of its own, and what has none.
+// OTP GS-07: One message has a mailbox of its own, and one has no mailbox in the server.
 TEST_F(GsTest, WhatIsNotOfTheProtocolIsHandledToo) {
   Ref<Server> server = NewServer();
   for (const char* what : {"delayed", "plain"}) server[&Server::info].Tell(what);
@@ -131,7 +131,7 @@ TEST_F(GsTest, WhatIsNotOfTheProtocolIsHandledToo) {
   EXPECT_THAT(Notes(), ElementsAre("delayed", "plain", "stop", "exit Shutdown"));
 }
 
-// Goes on after Start, and after a message, before it takes the next message.
+// Continues its work after Start, and after each message, before it takes the next message.
 class Continuing final : public Actor {
  public:
   Mailbox<"go", std::string> go{this};
@@ -171,7 +171,7 @@ TEST_F(GsTest, WhatAStartOrAHandlerHasLeftToDoComesBeforeQueuedMessages) {
   EXPECT_THAT(Notes(), ElementsAre("start goes on", "a", "a goes on", "b", "b goes on"));
 }
 
-// OTP GS-12, GS-13, GS-14: here, on this node, by name and by pid.
+// OTP GS-12, GS-13, GS-14: Here on this node, by name and by pid.
 TEST_F(GsTest, ACallByNameOrByPidNeverHangsWhenItsServerCrashes) {
   Ref<Server> server = NewServer({.registered_as = "server"});
   const Named<Ref<Server>> named(system(), "server");
@@ -182,7 +182,7 @@ TEST_F(GsTest, ACallByNameOrByPidNeverHangsWhenItsServerCrashes) {
   EXPECT_EQ(Call(server[&Server::call], "now"), "NoProcess");
 }
 
-// OTP GS-15, GS-17: here, of a node that this one has no session with.
+// OTP GS-15, GS-17: Here for a node with which this node has no session.
 TEST_F(GsTest, ACallToAnUnreachableNodeAnswersAtOnce) {
   const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   const MonotonicTime before = system().Now();
@@ -202,7 +202,7 @@ TEST_F(GsTest, AServerWhoseParentEndsCleansUpAndEnds) {
   }
 }
 
-// OTP GS-28: what an actor is made to tell about itself; it needs a mailbox for it.
+// OTP GS-28: An actor reports its state on request if it declares a mailbox for that, here one of a higher rank.
 TEST_F(GsTest, AStateIsToldByACallThatPassesOtherMail) {
   class Counting final : public Actor {
    public:
@@ -246,7 +246,7 @@ TEST_F(GsTest, AReplyThroughAReplierThatTravelledReachesItsAskerAlone) {
   EXPECT_THAT(Notes(), ElementsAre("10"));
 }
 
-// OTP GS-36, GS-39, GS-41: by pid, by a name of the node and by a name of the cluster.
+// OTP GS-36, GS-39, GS-41: By pid, by a name registered on the node and by a name published in the cluster.
 TEST_F(GsTest, AStopByPidOrByNameEndsTheServerWithItsReason) {
   Ref<Server> server = NewServer();
   system().RequestStop(server.pid(), ExitReason::Normal());
@@ -273,7 +273,7 @@ TEST_F(GsTest, AWaitThatIsOverBeforeItBeginsLeavesTheServerAlone) {
   EXPECT_THAT(Notes(), IsEmpty());
 }
 
-// OTP GS-43, GS-44: here, of a node that this one has no session with.
+// OTP GS-43, GS-44: Here for a node with which this node has no session.
 TEST_F(GsTest, AStopOnAnUnreachableNodeTellsNoConnection) {
   const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   system().RequestStop(gone);
@@ -292,7 +292,7 @@ TEST_F(GsTest, WhatNoMailboxTakesIsADeadLetterAndItsTargetLivesOn) {
   EXPECT_EQ(Call(server[&Server::call], "now"), "1");
 }
 
-// Declines, or fails, its start.
+// An actor whose start declines or fails.
 class Unwilling final : public Actor {
  public:
   explicit Unwilling(bool declines) : declines_(declines) {}
@@ -305,7 +305,7 @@ class Unwilling final : public Actor {
   const bool declines_;
 };
 
-// A start that declines or fails: when its outcome is told its names are free, and another may have them.
+// A start declines or fails. When its outcome is told, its names must be free, so that another actor can take them.
 void NamesOfAStartThatFailed(ActorSystem& system, Random& random) {
   Tally over(system);
   int still_named = 0;

@@ -1,4 +1,4 @@
-// The races of OTP's erl_link_SUITE, each with many seeds and many times on threads (rounds.h).
+// The races of OTP's erl_link_SUITE. Each runs with many seeds, and many times on threads (rounds.h).
 #include <atomic>
 #include <utility>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace understudy {
 namespace {
 
-// One of two linked actors ends while the other unlinks: after Unlink has returned no exit of it comes, to an actor
-// that traps as an event, and to one that does not as its end.
+// One of two linked actors ends while the other unlinks. After Unlink has returned, an exit of the peer must neither
+// arrive as an event at an actor that traps exits nor end an actor that does not.
 void UnlinkAgainstExit(ActorSystem& system, Random& random) {
   std::atomic<bool> has_unlinked{false};
   std::atomic<int> late{0};
@@ -60,8 +60,8 @@ TEST(LnkRaceTest, AfterUnlinkNoExitOfThatPeerComesWithEverySeed) { WithEverySeed
 // OTP LNK-08
 TEST(LnkRaceTest, AfterUnlinkNoExitOfThatPeerComesOnThreads) { OnThreads(UnlinkAgainstExit); }
 
-// Every actor tells every other something, twice: then all signals that they had sent, and the answers to these, have
-// been acted upon.
+// Every actor sends every other a message, twice. When Settle returns, all signals that the actors had sent before, and
+// the answers to these signals, have been processed.
 void Settle(ActorSystem& system, const std::vector<Ref<Script>>& actors) {
   const int n = static_cast<int>(actors.size());
   for (int round = 0; round < 2; ++round) {
@@ -75,11 +75,11 @@ void Settle(ActorSystem& system, const std::vector<Ref<Script>>& actors) {
   }
 }
 
-// `n` actors link to and unlink from each other at the same time. Whatever came of it, both ends agree: a link that
-// one of them makes (or ends) when all is quiet is then there (or not) for both.
+// `n` actors link to and unlink from each other at the same time. Then both ends must agree on each link: after all
+// signals have been processed, a link that one end makes (or ends) exists (or does not exist) for both.
 void RandomLinks(ActorSystem& system, Random& random, size_t n, int steps) {
   std::vector<Ref<Script>> actors;
-  std::vector<std::vector<int>> exits(n, std::vector<int>(n, 0));  // [who][of whom], used on who's turn
+  std::vector<std::vector<int>> exits(n, std::vector<int>(n, 0));  // [receiver][peer], used on the receiver's turn
   for (size_t i = 0; i < n; ++i) {
     actors.push_back(system.Spawn<Script>([&, i](Script& self) {
       self.context().TrapExits([&, i](const ExitEvent& event) {
@@ -89,7 +89,7 @@ void RandomLinks(ActorSystem& system, Random& random, size_t n, int steps) {
       });
     }));
   }
-  // In one turn of `i`: links to and unlinks from peers, some of them several times.
+  // Links to and unlinks from random peers in one turn of `i`, some peers several times.
   const auto change_some = [&](size_t i, uint64_t seed) {
     Do(actors[i], [&, i, seed](Script& self) {
       Random choices(seed);
@@ -108,7 +108,7 @@ void RandomLinks(ActorSystem& system, Random& random, size_t n, int steps) {
     LetSomeRun(system, random, 3);
   }
   Settle(system, actors);
-  std::vector<bool> linked(n, false);  // with the first
+  std::vector<bool> linked(n, false);  // with the first actor
   for (size_t j = 1; j < n; ++j) {
     linked[j] = random.Below(2) == 0;
     const bool by_first = random.Below(2) == 0;
@@ -138,9 +138,9 @@ void FourActorsLink(ActorSystem& system, Random& random) { RandomLinks(system, r
 TEST(LnkRaceTest, SimultaneousLinksAndUnlinksOfTwoEndInAgreementWithEverySeed) { WithEverySeed(TwoActorsLink); }
 // OTP LNK-13
 TEST(LnkRaceTest, SimultaneousLinksAndUnlinksOfTwoEndInAgreementOnThreads) { OnThreads(TwoActorsLink); }
-// OTP LNK-16: on this node.
+// OTP LNK-16: On this node only.
 TEST(LnkRaceTest, AnyProgramOfLinksAndUnlinksEndsInAgreementWithEverySeed) { WithEverySeed(FourActorsLink); }
-// OTP LNK-16: on this node.
+// OTP LNK-16: On this node only.
 TEST(LnkRaceTest, AnyProgramOfLinksAndUnlinksEndsInAgreementOnThreads) { OnThreads(FourActorsLink); }
 
 }  // namespace

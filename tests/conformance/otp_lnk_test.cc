@@ -32,7 +32,7 @@ TEST_F(LnkTest, ALinkIsMadeAndEndedFromEitherEnd) {
       End(first, DiskFailed());
       EXPECT_THAT(Notes(), IsEmpty());
       EXPECT_TRUE(IsAlive(trapping));
-      // Linked again, twice, it is told once.
+      // Linked again, twice, it gets one exit.
       first = NewScript();
       Step(trapping, [&](Script& self) {
         Link(self, first.pid());
@@ -61,7 +61,7 @@ TEST_F(LnkTest, AnExitEndsALinkedActorThatDoesNotTrapAndALinkToOneselfIsNothing)
   EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
 }
 
-// OTP LNK-04: what has ended takes no room at either end.
+// OTP LNK-04: Ended monitors and links take no space at either end.
 TEST_F(LnkTest, MonitorsAndLinksThatHaveEndedTakeNoRoom) {
   Ref<Script> watched = NewScript(TrapOthers);
   Ref<Script> watcher = NewScript(TrapOthers);
@@ -83,7 +83,7 @@ TEST_F(LnkTest, MonitorsAndLinksThatHaveEndedTakeNoRoom) {
   EXPECT_THAT(Notes(), testing::UnorderedElementsAre("down Failed(DATA_LOSS: disk)", "exit Failed(DATA_LOSS: disk)"));
 }
 
-// OTP LNK-05, LNK-09, LNK-11, LNK-14: here, with a node that this one has no session with.
+// OTP LNK-05, LNK-09, LNK-11, LNK-14: Here for a node with which this node has no session.
 TEST_F(LnkTest, AnUnreachablePeerAnswersNoConnectionAndIsUnlinkedInSilence) {
   const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   Ref<Script> trapping = NewScript(TrapOthers);
@@ -101,7 +101,7 @@ TEST_F(LnkTest, AnUnreachablePeerAnswersNoConnectionAndIsUnlinkedInSilence) {
   EXPECT_FALSE(IsAlive(plain));
 }
 
-// Its mailbox holds one message and is never opened.
+// An actor whose mailbox `closed` holds one message and is never opened.
 class Jammed final : public Actor {
  public:
   Mailbox<"closed", int> closed{this, {.capacity_messages = 1}};
@@ -117,7 +117,7 @@ class Jammed final : public Actor {
   std::vector<std::string>& notes_;
 };
 
-// OTP LNK-07: here, over a mailbox that is full.
+// OTP LNK-07: Here with a full mailbox instead of a congested connection.
 TEST_F(LnkTest, LinksUnlinksAndExitsPassAFullMailboxInOrder) {
   Ref<Jammed> jammed = system().Spawn<Jammed>(&notes_);
   Ref<Script> one = NewScript(TrapOthers);

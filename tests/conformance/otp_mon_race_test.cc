@@ -1,4 +1,4 @@
-// The races of OTP's monitor_SUITE, each with many seeds and many times on threads (rounds.h).
+// The races of OTP's monitor_SUITE. Each runs with many seeds, and many times on threads (rounds.h).
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -13,16 +13,16 @@
 namespace understudy {
 namespace {
 
-// One monitor, used only on its watcher's turn.
+// One monitor. It is used only on its watcher's turn.
 struct Watched {
   MonitorHandle handle;
-  bool has_ended = false;  // by its watcher
+  bool has_ended = false;  // its watcher has ended the monitor
   int downs = 0;
   int late_downs = 0;
 };
 
-// `watchers` actors watch each of `targets` actors, and end about half of their monitors while the targets end. After
-// the end of a monitor nothing of it comes; each of the others is told once.
+// `watchers` actors monitor each of `targets` actors, and end about half of their monitors while the targets end. No
+// Down may arrive for a monitor that was ended, and exactly one for each of the others.
 void DemonitorAgainstDeath(ActorSystem& system, Random& random, size_t watchers, size_t targets) {
   std::vector<std::vector<Watched>> table(watchers);
   std::vector<Ref<Script>> watching;
@@ -55,7 +55,7 @@ void DemonitorAgainstDeath(ActorSystem& system, Random& random, size_t watchers,
     if (i < targets) Do(dying[i], [](Script& self) { self.context().Stop(DiskFailed()); });
   }
   for (size_t i = watchers; i < targets; ++i) system.Exit(dying[i].pid(), DiskFailed());
-  // When the watchers have done this and only they are left, all that was to be told has been sent.
+  // When all watchers have ended their monitors and only the watchers are alive, all Downs have been sent.
   demonitored.Await(static_cast<int>(watchers));
   AwaitLive(system, static_cast<int64_t>(watchers));
   Tally flushed(system);
@@ -92,7 +92,7 @@ TEST(MonRaceTest, AHundredWatchersOfAHundredActors) {
   OnThreads(HundredByHundred, /*rounds=*/3);
 }
 
-// An actor with a name ends; whoever is told of its end finds the name free, and may take it.
+// An actor with a name ends. An actor that gets its Down must find the name free, and may register it.
 void DownAgainstName(ActorSystem& system, Random& random) {
   constexpr int kWatchers = 3;
   Tally downs(system);
@@ -128,8 +128,8 @@ TEST(MonRaceTest, ANameIsFreeBeforeItsOwnersDownComesWithEverySeed) { WithEveryS
 // OTP MON-18
 TEST(MonRaceTest, ANameIsFreeBeforeItsOwnersDownComesOnThreads) { OnThreads(DownAgainstName); }
 
-// Watched actors each kill those that watch them, which make and end such monitors meanwhile, and end: the watchers end
-// Killed, and hear nothing after the kill.
+// Monitored actors kill their watchers, which make and end such monitors at the same time, and then end. The watchers
+// must end with Killed and must not get a Down after the kill.
 void WatchedKillsItsWatchers(ActorSystem& system, Random& random) {
   constexpr int kWatchers = 3;
   Tally watching(system);
@@ -194,8 +194,8 @@ TEST(MonRaceTest, TheWatchedMayKillItsWatchersAndEndWithEverySeed) { WithEverySe
 // OTP MON-01
 TEST(MonRaceTest, TheWatchedMayKillItsWatchersAndEndOnThreads) { OnThreads(WatchedKillsItsWatchers); }
 
-// A child that its parent watches from its spawn on kills the parent, in its start or later, and ends: the parent ends
-// Killed, does not hear of the child's end, and the child is left neither as an orphan nor in a table.
+// A child that its parent monitors from its spawn kills the parent, in its start or later, and ends. The parent must
+// end with Killed and must not get the child's Down, and the child must be left neither as an orphan nor in a table.
 void WatchedChildKillsItsParent(ActorSystem& system, Random& random) {
   Tally watching(system);
   Tally told(system);
@@ -238,20 +238,20 @@ TEST(MonRaceTest, AWatchedChildMayKillItsParentAndEndWithEverySeed) { WithEveryS
 // OTP MON-02
 TEST(MonRaceTest, AWatchedChildMayKillItsParentAndEndOnThreads) { OnThreads(WatchedChildKillsItsParent); }
 
-// Returns when each of the first `count` has handled what came to it before.
+// Returns when each of the first `count` actors has handled all messages that had arrived before.
 void Flush(ActorSystem& system, const std::vector<Ref<Script>>& actors, size_t count) {
   Tally flushed(system);
   for (size_t i = 0; i < count; ++i) Do(actors[i], [&flushed](Script&) { flushed.Add(); });
   flushed.Await(static_cast<int>(count));
 }
 
-// A program, drawn by the seed, of monitors that four actors make and end; then they end one after another. What was
-// demonitored is silent, all else is told once.
+// Four actors make and end monitors of each other in an order drawn from the seed, and then end one after another. A
+// monitor that was ended must not fire, and every other must fire once.
 void MonitorMixer(ActorSystem& system, Random& random) {
   constexpr size_t kActors = 4;
   std::vector<Ref<Script>> actors;
   std::vector<std::vector<int>> kept(kActors, std::vector<int>(kActors, 0));  // [watcher][target]
-  std::vector<std::vector<int>> told = kept;                                  // used on watcher's turn
+  std::vector<std::vector<int>> told = kept;                                  // used on the watcher's turn
   for (size_t i = 0; i < kActors; ++i) actors.push_back(system.Spawn<Script>());
   for (int step = 0; step < 40; ++step) {
     const size_t watcher = random.Below(kActors);
@@ -277,9 +277,9 @@ void MonitorMixer(ActorSystem& system, Random& random) {
   }
 }
 
-// OTP MON-17: on this node.
+// OTP MON-17: On this node only.
 TEST(MonRaceTest, BothEndsAgreeAfterAnyProgramOfMonitorsAndDemonitorsWithEverySeed) { WithEverySeed(MonitorMixer); }
-// OTP MON-17: on this node.
+// OTP MON-17: On this node only.
 TEST(MonRaceTest, BothEndsAgreeAfterAnyProgramOfMonitorsAndDemonitorsOnThreads) { OnThreads(MonitorMixer); }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_F(MonTest, AWatchedChildMayKillItsParentAndEnd) {
   EXPECT_FALSE(IsAlive(child));
 }
 
-// OTP MON-05: what cannot be watched answers at once, by a Down.
+// OTP MON-05: A monitor of an invalid target fires at once.
 TEST_F(MonTest, ABadTargetAnswersByItsDown) {
   Ref<Script> watcher = NewScript();
   Watch(watcher, Pid());
@@ -62,7 +62,7 @@ TEST_F(MonTest, ABadTargetAnswersByItsDown) {
   Watch(watcher, Pid::Unnamed());
   EXPECT_THAT(Notes(), ElementsAre("down NoProcess"));
   const Pid self = watcher.pid();
-  Watch(watcher, Pid(self.node(), 1000000, 77));  // a cell that never was
+  Watch(watcher, Pid(self.node(), 1000000, 77));  // no actor ever had this cell
   EXPECT_THAT(Notes(), ElementsAre("down NoProcess"));
 }
 
@@ -83,7 +83,7 @@ TEST_F(MonTest, EndingAHandleOfNothingIsHarmless) {
   });
   End(watched, ExitReason::Normal());
   EXPECT_THAT(Notes(), ElementsAre("moved"));
-  Step(watcher, [](Script& self) { self.monitors.clear(); });  // it has fired
+  Step(watcher, [](Script& self) { self.monitors.clear(); });  // the monitor has fired already
   EXPECT_THAT(Notes(), IsEmpty());
 }
 
@@ -103,7 +103,7 @@ TEST_F(MonTest, ADownTellsTheReasonAndForTheDeadNoProcess) {
   }
 }
 
-// OTP MON-09, MON-14: here, of a node that this one has no session with.
+// OTP MON-09, MON-14: Here for an actor of a node with which this node has no session.
 TEST_F(MonTest, AWatchedActorOfAnUnreachableNodeAnswersNoConnection) {
   Ref<Script> watcher = NewScript();
   const NodePlace gone = *system().InternPeer("gone", NodeIncarnation{5});
@@ -117,7 +117,7 @@ TEST_F(MonTest, AnEarlierIncarnationAnswersAtOnce) {
   const NodePlace earlier = *system().InternPeer(system().name(), NodeIncarnation{system().incarnation().bits + 1});
   Watch(watcher, Pid(earlier, watcher.pid().cell(), watcher.pid().serial()));
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("down No")));
-  // An earlier life of the same cell.
+  // The pid of an earlier actor in the same cell.
   Ref<Script> dead = NewScript();
   End(dead, ExitReason::Normal());
   Ref<Script> next = NewScript();
@@ -148,7 +148,7 @@ TEST_F(MonTest, EndingOneMonitorTakesOnlyItsOwnQueuedDown) {
   Ref<Script> watched = NewScript();
   Ref<Script> watcher = NewScript();
   for (const char* label : {"a", "b", "c", "d"}) Watch(watcher, watched.pid(), label);
-  // The watched has ended, and four Downs wait, when the watcher gives one of them up.
+  // The watched actor has ended, and four Downs are queued, when the watcher ends one of the monitors.
   Do(watched, [](Script& self) { self.context().Stop(DiskFailed()); });
   RunTask(watcher, [this](Script& self) -> Task<> {
     Ref<Script> never = system().Spawn<Script>();

@@ -1,4 +1,4 @@
-// The races of OTP's process_SUITE, each with many seeds and many times on threads (rounds.h).
+// The races of OTP's process_SUITE. Each runs with many seeds, and many times on threads (rounds.h).
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -19,7 +19,8 @@
 namespace understudy {
 namespace {
 
-// An exit comes at the moment when a timer of an actor that awaits expires: it ends once, with that reason.
+// An exit signal arrives when a timer of an actor whose handler is suspended expires. The actor must end once, with the
+// reason of the exit.
 void ExitAgainstTimer(ActorSystem& system, Random& random) {
   Tally downs(system);
   std::atomic<int> exits{0};
@@ -69,8 +70,7 @@ TEST(PrcRaceTest, AnExitAgainstATimerEndsAnActorOnceWithEverySeed) { WithEverySe
 // OTP PRC-11
 TEST(PrcRaceTest, AnExitAgainstATimerEndsAnActorOnceOnThreads) { OnThreads(ExitAgainstTimer); }
 
-// A parent ends right after it has spawned linked children, by itself or by a kill that comes meanwhile: no child
-// outlives it.
+// A parent ends right after it has spawned linked children, by itself or because it is killed. No child may outlive it.
 void ParentEndsAfterSpawning(ActorSystem& system, Random& random) {
   constexpr int kChildren = 3;
   Tally downs(system);
@@ -79,7 +79,7 @@ void ParentEndsAfterSpawning(ActorSystem& system, Random& random) {
   const bool stops_itself = random.Below(2) == 0;
   Ref<Script> watcher = system.Spawn<Script>();
   const auto on_down = [&](const Down& down) {
-    // NoProcess: it had ended before it was watched.
+    // NoProcess means that the child had ended before it was monitored.
     const bool is_right =
         down.reason == (stops_itself ? DiskFailed() : ExitReason::Killed()) || down.reason == ExitReason::NoProcess();
     if (!is_right) ++wrong;
@@ -113,14 +113,14 @@ TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanWithEverySeed) { WithE
 // OTP PRC-43
 TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanOnThreads) { OnThreads(ParentEndsAfterSpawning); }
 
-// Fails its start.
+// An actor whose start fails.
 class Failing final : public Actor {
  public:
   StartResult Start() override { return absl::DataLossError("disk"); }
 };
 
-// A parent watches a child again and again while its start fails: the outcome comes before every Down, those of
-// monitors that were made when the child had ended included.
+// A parent monitors a child several times while the child's start fails. The outcome must arrive before every Down,
+// also before the Downs of monitors that were made after the child had ended.
 void DownAgainstOutcome(ActorSystem& system, Random& random) {
   const int monitors = 1 + static_cast<int>(random.Below(100));
   Tally downs(system);
@@ -148,8 +148,8 @@ TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownWithEverySeed) { WithEve
 // OTP PRC-39
 TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
 
-// Actors with names come and go. A list of the names misses none that is there throughout, and has none of an actor
-// whose end has been told.
+// Actors with names start and end. A list of the names must contain every name that exists throughout, and no name of
+// an actor whose Down has been delivered.
 void ListAgainstChurn(ActorSystem& system, Random& random) {
   constexpr int kStable = 3;
   constexpr int kChurners = 2;
@@ -192,14 +192,14 @@ void ListAgainstChurn(ActorSystem& system, Random& random) {
   ExpectAllEnded(system);
 }
 
-// OTP PRC-55: here, of actors with names.
+// OTP PRC-55: Here for actors with names.
 TEST(PrcRaceTest, AListOfNamesMissesNoneThatStaysAndShowsNoneThatEndedWithEverySeed) {
   WithEverySeed(ListAgainstChurn);
 }
-// OTP PRC-55: here, of actors with names.
+// OTP PRC-55: Here for actors with names.
 TEST(PrcRaceTest, AListOfNamesMissesNoneThatStaysAndShowsNoneThatEndedOnThreads) { OnThreads(ListAgainstChurn); }
 
-// Messages come while their actor is going to sleep; each wakes it.
+// Messages arrive while their receiver becomes idle. Each must wake it.
 void SendAgainstSleep(ActorSystem& system, Random& random) {
   constexpr int kSends = 4;
   Tally handled(system);
@@ -212,7 +212,8 @@ void SendAgainstSleep(ActorSystem& system, Random& random) {
       }
     }));
   }
-  // From here each message comes when the one before has been handled: about when the sleeper goes to sleep.
+  // From here on, each message is sent when the one before has been handled, which is about when the receiver becomes
+  // idle.
   const int singles = 1 + static_cast<int>(random.Below(4));
   handled.Await(2 * kSends);
   for (int i = 0; i < singles; ++i) {
@@ -230,7 +231,7 @@ TEST(PrcRaceTest, AMessageToAnActorThatGoesToSleepWakesItWithEverySeed) { WithEv
 // OTP PRC-60
 TEST(PrcRaceTest, AMessageToAnActorThatGoesToSleepWakesItOnThreads) { OnThreads(SendAgainstSleep); }
 
-// Answers at once.
+// Answers each call at once.
 class Echo final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
@@ -240,7 +241,7 @@ class Echo final : public Actor {
   Behavior echoing_{"echoing", On(ask, [](int n) { return n; })};
 };
 
-// A suspended handler is resumed by its reply while a message comes: both are handled, the handler first.
+// A reply resumes a suspended handler while a message arrives. Both must be handled, the handler first.
 void ResumeAgainstMessage(ActorSystem& system, Random& random) {
   Tally handled(system);
   std::atomic<bool> has_resumed{false};
@@ -277,7 +278,7 @@ TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstWithEverySeed) { Wi
 // OTP PRC-62
 TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstOnThreads) { OnThreads(ResumeAgainstMessage); }
 
-// Answers each call with its number, when `via` has had so many turns.
+// Answers each call with its number after `via` has had `turns` turns.
 class Delaying final : public Actor {
  public:
   struct Wait {
@@ -286,7 +287,7 @@ class Delaying final : public Actor {
   };
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"wait", Wait> wait{this};
-  // Adds one to `replies` before each.
+  // Adds one to `replies` before each reply.
   Delaying(int turns, Ref<Script> via, std::atomic<int>* replies) : turns_(turns), via_(via), replies_(*replies) {}
   StartResult Start() override { return delaying_; }
 
@@ -313,8 +314,8 @@ class Delaying final : public Actor {
   Behavior delaying_{"delaying", On(ask, &Delaying::Ask), On(wait, &Delaying::Pass)};
 };
 
-// An asker revokes a reply address about when it is used: it gets one answer, and Cancelled when Cancel had returned
-// before the reply was made. A reply that comes later is dropped, and is not taken for the answer of the next call.
+// An asker cancels a call about when it is answered. It must get one answer, which must be Cancelled if Cancel returned
+// before the reply was made. A later reply must be dropped and must not be taken for the answer to the next call.
 void CancelAgainstReply(ActorSystem& system, Random& random) {
   Tally done(system);
   std::atomic<int> replies{0};
@@ -347,7 +348,7 @@ void CancelAgainstReply(ActorSystem& system, Random& random) {
   ExpectAllEnded(system);
   EXPECT_TRUE(first == "Cancelled" || (first == "1" && !was_in_time)) << first << (was_in_time ? ", in time" : "");
   EXPECT_EQ(second, "2");
-  // Each reply is an answer, or was too late.
+  // Each reply was either delivered as an answer or counted as late.
   EXPECT_EQ(system.late_replies() - late_before, replies - (first == "1" ? 2 : 1));
 }
 

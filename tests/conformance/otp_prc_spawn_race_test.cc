@@ -1,4 +1,4 @@
-// The races of OTP's process_SUITE in which a spawn is under way, each with many seeds and many times on threads
+// The races of OTP's process_SUITE that happen during a spawn. Each runs with many seeds, and many times on threads
 // (rounds.h).
 #include <atomic>
 #include <cstdint>
@@ -26,8 +26,9 @@ struct Spawned {
   int late_downs = 0;
 };
 
-// A parent spawns children that fail their start, start, or go on starting; watches each; and gives that up in the same
-// turn or soon after, while they are killed. After the end of a monitor no Down comes; every outcome does.
+// A parent spawns children that fail their start, complete it, or stay in it. It monitors each child and ends the
+// monitor in the same turn or soon after, while the children are killed. No Down may arrive for a monitor that was
+// ended, and every spawn outcome must arrive.
 void DemonitorAgainstSpawn(ActorSystem& system, Random& random) {
   Tally given_up(system);
   Spawned children[kChildren];
@@ -59,7 +60,7 @@ void DemonitorAgainstSpawn(ActorSystem& system, Random& random) {
   });
   given_up.Await(kChildren);
   AwaitLive(system, 3);
-  // All that the children and their starts had to say has been sent.
+  // All outcomes and Downs of the children have been sent.
   Do(parent, [](Script& self) { self.context().Stop(); });
   EXPECT_TRUE(system.AwaitEnd(parent.pid(), absl::Minutes(1)).ok());
   for (const Ref<Script>& other : {oracle, killer}) system.Kill(other.pid());
@@ -76,8 +77,8 @@ TEST(PrcSpawnRaceTest, DemonitorOfASpawnUnderWayLeavesNoDownWithEverySeed) { Wit
 // OTP PRC-40
 TEST(PrcSpawnRaceTest, DemonitorOfASpawnUnderWayLeavesNoDownOnThreads) { OnThreads(DemonitorAgainstSpawn); }
 
-// A parent ends, by itself or by a kill, while starts of its children are under way: no outcome comes to it any more,
-// each child that was made ends, and with its parent's reason unless its start failed first.
+// A parent ends, by itself or because it is killed, while its children are starting. It must not get an outcome any
+// more. Each child that was created must end, with its parent's reason unless its start failed first.
 void ParentEndsDuringSpawns(ActorSystem& system, Random& random) {
   Tally downs(system);
   std::atomic<int> lives{0};
@@ -95,13 +96,13 @@ void ParentEndsDuringSpawns(ActorSystem& system, Random& random) {
     if (has_ended) ++late_outcomes;
   };
   Do(parent, [&](Script& self) {
-    // A start that fails would end the parent, to which it is linked.
+    // No child fails its start, because the failure would end the parent, to which the child is linked.
     for (const char* how : {"run", "wait", "wait"}) {
       const Ref<Starter> child =
           self.context().Spawn<Starter>(SpawnOptions().OnOutcome(on_outcome), how, oracle[&Script::ask], &lives);
       Do(watcher, [&, child](Script& watching) {
         const auto on_down = [&](const Down& down) {
-          // NoProcess: it had ended before it was watched.
+          // NoProcess means that the child had ended before it was monitored.
           if (down.reason != reason && down.reason != ExitReason::NoProcess()) ++wrong;
           downs.Add();
         };
@@ -128,11 +129,11 @@ void ParentEndsDuringSpawns(ActorSystem& system, Random& random) {
   EXPECT_LE(lives, kChildren);
 }
 
-// OTP PRC-44: a spawn is given up by the parent's end.
+// OTP PRC-44: The parent's end abandons its spawns.
 TEST(PrcSpawnRaceTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphanWithEverySeed) {
   WithEverySeed(ParentEndsDuringSpawns);
 }
-// OTP PRC-44: a spawn is given up by the parent's end.
+// OTP PRC-44: The parent's end abandons its spawns.
 TEST(PrcSpawnRaceTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphanOnThreads) { OnThreads(ParentEndsDuringSpawns); }
 
 }  // namespace

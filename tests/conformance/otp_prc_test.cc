@@ -1,4 +1,4 @@
-// Exits, traps, spawn, reply addresses: OTP's process_SUITE. Its races are in otp_prc_race_test.cc and
+// Exits, trapping, spawns and reply addresses: OTP's process_SUITE. Its races are in otp_prc_race_test.cc and
 // otp_prc_spawn_race_test.cc.
 #include <atomic>
 #include <memory>
@@ -42,7 +42,7 @@ TEST_F(PrcTest, ALargeReasonArrivesIntact) {
     self.context().Exit(trapping, large);
     self.context().Exit(plain, large);
   });
-  EXPECT_EQ(large.status().message().size(), 30000U) << "it was not cut when it was made";
+  EXPECT_EQ(large.status().message().size(), 30000U) << "the reason must not be truncated when it is created";
   EXPECT_EQ(trapped, large);
   EXPECT_EQ(seen, large);
   EXPECT_FALSE(seen.causes_cut());
@@ -97,11 +97,11 @@ TEST_F(PrcTest, ACatchInTheHandlerDoesNotSwallowAnExit) {
       try {
         exit(self);
       } catch (...) {
-        ADD_FAILURE() << "an exit is no exception";
+        ADD_FAILURE() << "an exit must not be an exception";
       }
       went_on = true;
     });
-    EXPECT_TRUE(went_on) << "it takes effect when the handler returns";
+    EXPECT_TRUE(went_on) << "the exit must take effect when the handler returns";
     EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
   }
 }
@@ -132,7 +132,7 @@ TEST_F(PrcTest, TheFirstOfTwoExitsWins) {
 TEST_F(PrcTest, AnActorKnowsItselfItsParentAndItsMailboxes) {
   Ref<Script> child;
   Ref<Script> parent = NewScript([&](Script& self) {
-    EXPECT_TRUE(self.context().Parent().is_null()) << "a plain thread is no actor";
+    EXPECT_TRUE(self.context().Parent().is_null()) << "an actor that a thread outside actors spawned has no parent";
     child = self.context().Spawn<Script>(
         [spawner = self.context().Self()](Script& born) { EXPECT_EQ(born.context().Parent(), spawner); });
   });
@@ -151,7 +151,7 @@ TEST_F(PrcTest, AnActorKnowsItselfItsParentAndItsMailboxes) {
   End(child, ExitReason::Normal());
 }
 
-// Two ranks, of which the higher gets eight messages for each one of the lower.
+// Two mailbox ranks: eight messages of the higher are handled for each message of the lower.
 class Ranked final : public Actor {
  public:
   Mailbox<"high", int> high{this};
@@ -180,7 +180,7 @@ TEST_F(PrcTest, TheLowRankIsMixedInAndNeverStarved) {
   EXPECT_EQ(trace, wanted);
 }
 
-// Tells itself to go on until `done`.
+// Sends itself a message each turn until `done`.
 void Spin(Script& self, std::atomic<bool>* done, std::atomic<int>* turns) {
   turns->fetch_add(1);
   if (done->load()) return;
@@ -209,7 +209,7 @@ TEST_F(PrcTest, AnActorThatAlwaysHasMailGivesOthersTheirTurn) {
   EXPECT_GT(turns, 0);
 }
 
-// OTP PRC-63: signals and events are not behind the messages of any rank.
+// OTP PRC-63: Signals and events do not wait behind messages of any rank.
 TEST_F(PrcTest, ABusyActorStillHearsSignalsAndEvents) {
   std::atomic<bool> done{false};
   std::atomic<int> turns{0};
@@ -225,7 +225,7 @@ TEST_F(PrcTest, ABusyActorStillHearsSignalsAndEvents) {
   EXPECT_FALSE(done);
 }
 
-// Uses a mailbox that a Script lacks.
+// Has a mailbox that a Script lacks.
 class Lacking final : public Actor {
  public:
   Mailbox<"missing", int> missing{this};
@@ -255,7 +255,7 @@ TEST_F(PrcTest, ABadNameIsRefusedAndSoIsTheWrongTypeBehindAName) {
   });
   system().RunUntilIdle();
   EXPECT_TRUE(absl::IsFailedPrecondition(looked_up)) << looked_up;
-  // A dead actor has no name.
+  // The end of an actor unregisters its name.
   End(owner, ExitReason::Normal());
   EXPECT_EQ(system().WhereIs("taken"), absl::nullopt);
   EXPECT_TRUE(IsNoName(Named<Ref<Script>>(system(), "taken").Resolve()[&Script::note].Send("x")));
@@ -263,7 +263,7 @@ TEST_F(PrcTest, ABadNameIsRefusedAndSoIsTheWrongTypeBehindAName) {
 
 class SpawnTest : public ConformanceTest {
  protected:
-  // A step that spawns a child, whose outcome and, if it is watched, Down are noted.
+  // Returns a step that spawns a child and notes the child's outcome and, if it is monitored, its Down.
   Script::Step Spawning(std::string how, SpawnOptions options = {}) {
     return [this, how, options](Script& self) {
       child_ = self.context().Spawn<Starter>(SpawnOptions(options).OnOutcome([&self](const SpawnOutcome& outcome) {
@@ -292,7 +292,7 @@ TEST_F(SpawnTest, ASpawnReturnsAtOnceAndItsOutcomeComesBeforeDownAndExit) {
   EXPECT_EQ(notes[0], "failed Failed(DATA_LOSS: disk)");
   notes.erase(notes.begin());
   EXPECT_THAT(notes, UnorderedElementsAre("down Failed(DATA_LOSS: disk)", "exit Failed(DATA_LOSS: disk)"));
-  // Options that cannot be are refused by the outcome.
+  // Invalid options are refused by the spawn outcome.
   Step(parent, Spawning("run", {.registered_as = "new\nline"}));
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("failed Failed(INVALID_ARGUMENT"), StartsWith("exit Failed(INVALID")));
   Step(parent, Spawning("run"));
@@ -315,19 +315,19 @@ TEST_F(SpawnTest, DemonitorOfASpawnStillUnderWayLeavesNoDown) {
   (void)oracle_.ReceiveAll();
 }
 
-// OTP PRC-44: a spawn is given up by the parent's end.
+// OTP PRC-44: The parent's end abandons its spawns.
 TEST_F(SpawnTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphan) {
   Ref<Script> watcher = NewScript();
   Ref<Script> parent = NewScript(Spawning("wait"));
   Watch(watcher, child_.pid());
-  EXPECT_THAT(Notes(), IsEmpty()) << "the start is under way";
+  EXPECT_THAT(Notes(), IsEmpty()) << "the start is in progress";
   End(parent, DiskFailed());
   EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
   EXPECT_EQ(lives_, 1);
   (void)oracle_.ReceiveAll();
 }
 
-// OTP PRC-45: here, on this node.
+// OTP PRC-45: Here on this node.
 TEST_F(SpawnTest, AMonitorMadeWithTheSpawnSeesTheRealReason) {
   Ref<Script> parent = NewScript(TrapOthers);
   Step(parent, [&](Script& self) {
@@ -337,7 +337,7 @@ TEST_F(SpawnTest, AMonitorMadeWithTheSpawnSeesTheRealReason) {
   EXPECT_THAT(Notes(), ElementsAre("failed Failed(DATA_LOSS: disk)", "down Failed(DATA_LOSS: disk)"));
 }
 
-// OTP PRC-22: here, by what can be asked of any target.
+// OTP PRC-22: Here with all requests that can be made about any target.
 TEST_F(SpawnTest, AskingAboutATargetInAnyStateIsHarmless) {
   Ref<Script> watcher = NewScript(TrapOthers);
   const auto ask_about = [&](Pid target, const char* state) {
@@ -371,12 +371,12 @@ TEST_F(SpawnTest, AskingAboutATargetInAnyStateIsHarmless) {
   (void)oracle_.ReceiveAll();
 }
 
-// Asks `callee`, gives the call up, and notes the answer.
+// Asks `callee`, cancels the call, and notes the answer.
 void AskAndCancel(Ref<Script> asker, Channel<Call<int, int>> callee) {
   RunTask(asker, [callee](Script& self) -> Task<> {
     const auto asked = callee.Ask(1, absl::Minutes(1));
     const auto other = callee.Ask(2, absl::Minutes(1));
-    (void)co_await other;  // answered by the test when both have been handled
+    (void)co_await other;  // the test answers it when both calls have been handled
     asked.Cancel();
     const absl::StatusOr<int> answer = co_await asked;
     self.Note(AnswerText(answer));
@@ -408,7 +408,7 @@ TEST_F(PrcTest, AReplyAddressCanBeRevokedAndIsUsedUpByItsFirstUse) {
 // OTP PRC-73
 TEST_F(PrcTest, AnAskAndItsWatchEndTogetherByReplyDownOrCancel) {
   Ref<Script> asker = NewScript();
-  // By the first reply: the callee's end says nothing more.
+  // The ask ends by the first reply, so the callee's end is not reported.
   Ref<Script> callee = NewScript();
   AskAndNote(asker, callee[&Script::ask]);
   Step(callee, [](Script& self) {
@@ -416,7 +416,7 @@ TEST_F(PrcTest, AnAskAndItsWatchEndTogetherByReplyDownOrCancel) {
     self.context().Stop(DiskFailed());
   });
   EXPECT_THAT(Notes(), ElementsAre("7"));
-  // By the callee's end, with the call in hand or waiting.
+  // The ask ends by the callee's end, while the callee handles the call or while the call is queued.
   callee = NewScript();
   AskAndNote(asker, callee[&Script::ask]);
   End(callee, DiskFailed());
@@ -430,7 +430,7 @@ TEST_F(PrcTest, AnAskAndItsWatchEndTogetherByReplyDownOrCancel) {
   });
   system().RunUntilIdle();
   EXPECT_THAT(Notes(), ElementsAre("CalleeExited Failed(DATA_LOSS: disk)"));
-  // A reply by another holder, after the callee's end, is no longer the callee's: the watch has moved with the Replier.
+  // After the Replier has moved to another holder, the callee's end does not end the ask; the watch has moved, too.
   callee = NewScript();
   Ref<Script> holder = NewScript();
   AskAndNote(asker, callee[&Script::ask]);
@@ -443,7 +443,7 @@ TEST_F(PrcTest, AnAskAndItsWatchEndTogetherByReplyDownOrCancel) {
   EXPECT_THAT(Notes(), IsEmpty());
   End(holder, ExitReason::Shutdown());
   EXPECT_THAT(Notes(), ElementsAre("CalleeExited Shutdown"));
-  // By Cancel: neither the reply nor the end is told.
+  // The ask ends by Cancel, so neither the reply nor the callee's end is reported.
   callee = NewScript();
   AskAndCancel(asker, callee[&Script::ask]);
   system().RunUntilIdle();

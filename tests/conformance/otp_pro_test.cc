@@ -1,4 +1,4 @@
-// Starts and stops that the starting actor waits for: OTP's proc_lib_SUITE, with its races.
+// Starts and stops for which the actor that requested them waits: OTP's proc_lib_SUITE, with its races.
 #include <functional>
 #include <string>
 #include <utility>
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-// Starts when it is told to, and then says that it is ready.
+// Completes its start when it is told to, and then calls `ready`.
 class Slow final : public Actor {
  public:
   Mailbox<"finish", int> finish{this};
@@ -43,7 +43,7 @@ class Slow final : public Actor {
 
 class ProTest : public ConformanceTest {
  protected:
-  // Starts a child of `parent_`, watched by it.
+  // Starts a child of `parent_`, which monitors it.
   void StartChild(SpawnOptions options = {}) {
     Step(parent_, [this, options](Script& self) {
       child_ = self.context().Spawn<Slow>(SpawnOptions(options).OnOutcome([&self](const SpawnOutcome& outcome) {
@@ -53,7 +53,7 @@ class ProTest : public ConformanceTest {
       WatchFrom(self, child_.pid());
     });
   }
-  // OTP's stop: watches the target and requests its stop.
+  // Equivalent to OTP's stop: monitors the target and requests its stop.
   void Stop(Pid target, const ExitReason& reason) {
     Step(stopper_, [target, reason](Script& self) {
       self.monitors.clear();
@@ -112,20 +112,20 @@ TEST_F(ProTest, AStopWaitsForTheEndWithItsReason) {
     Stop(target.pid(), reason);
     EXPECT_THAT(Notes(), ElementsAre("stopped " + reason.ToString()));
     Stop(target.pid(), reason);
-    EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess")) << "it is dead already";
+    EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess")) << "the target has already ended";
   }
-  // One that ends for another reason.
+  // The target ends with another reason.
   Ref<Script> other = NewScript([](Script& self) {
     self.context().TrapStops([&self](const StopRequest&) { self.context().Stop(DiskFailed()); });
   });
   Stop(other.pid(), ExitReason::Shutdown());
   EXPECT_THAT(Notes(), ElementsAre("stopped Failed(DATA_LOSS: disk)"));
-  // One that does not stop.
+  // The target does not stop.
   Ref<Script> hanging = NewScript([](Script& self) { self.context().TrapStops([](const StopRequest&) {}); });
   Stop(hanging.pid(), ExitReason::Shutdown());
   EXPECT_TRUE(IsExpired(system().AwaitEnd(hanging.pid(), absl::Seconds(5)).status()));
   EXPECT_THAT(Notes(), IsEmpty());
-  // No such name, no such node.
+  // There is no such name, and no such node.
   EXPECT_EQ(system().WhereIs("nobody"), absl::nullopt);
   Stop(Pid::Unnamed(), ExitReason::Shutdown());
   EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess"));
@@ -133,7 +133,7 @@ TEST_F(ProTest, AStopWaitsForTheEndWithItsReason) {
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("stopped NoConnection")));
 }
 
-// OTP PRO-15: what is told of an end has its bounds, in depth and in bytes.
+// OTP PRO-15: The exit reason that others are told is bounded in depth and in bytes.
 TEST_F(ProTest, WhatIsToldOfAnEndIsBoundedInDepthAndBytes) {
   ExitReason reason = DiskFailed();
   for (int i = 0; i < 40; ++i) reason = ExitReason::RestartsExhausted(std::string(10000, 'x')).CausedBy(reason);
@@ -151,7 +151,7 @@ TEST_F(ProTest, WhatIsToldOfAnEndIsBoundedInDepthAndBytes) {
   EXPECT_TRUE(told.causes_cut());
 }
 
-// What a parent is told of one spawn, used on its turn.
+// What a parent is told of one spawn. It is used on the parent's turn.
 struct Told {
   int started = 0;
   int failed = 0;
@@ -162,7 +162,8 @@ struct Told {
   ExitReason down;
 };
 
-// A parent that starts a Slow child, and counts what it is told. `meanwhile` runs in its turn after the spawn.
+// Spawns a parent that starts a Slow child and counts what it is told. `meanwhile` runs in the parent's turn after the
+// spawn.
 Ref<Script> SpawnParent(ActorSystem& system, Told& told, Tally& over, SpawnOptions options,
                         std::function<void(Script&, Ref<Slow>)> meanwhile) {
   return system.Spawn<Script>([&told, &over, options, meanwhile](Script& self) {
@@ -190,7 +191,7 @@ Ref<Script> SpawnParent(ActorSystem& system, Told& told, Tally& over, SpawnOptio
   });
 }
 
-// A start is told to finish when its time is over: it has started, or it has failed and nothing else is heard of it.
+// A start is told to finish when its timeout expires. Either it succeeds, or it fails and nothing else is reported.
 void FinishAgainstTimeout(ActorSystem& system, Random& random) {
   const absl::Duration due = absl::Microseconds(random.Below(3));
   Told told;
@@ -211,8 +212,8 @@ void FinishAgainstTimeout(ActorSystem& system, Random& random) {
   EXPECT_EQ(told.started + told.failed, 1);
   EXPECT_EQ(told.downs, 1);
   EXPECT_EQ(told.misplaced, 0);
-  EXPECT_EQ(told.ready, told.started) << "a start that failed says nothing more";
-  // NoProcess: it had ended before its parent watched it.
+  EXPECT_EQ(told.ready, told.started) << "a start that failed must not report that it is ready";
+  // NoProcess means that the child had ended before its parent monitored it.
   const ExitReason wanted = told.failed == 1 ? ExitReason::StartTimeout() : ExitReason::Shutdown();
   EXPECT_TRUE(told.down == wanted || told.down == ExitReason::NoProcess()) << told.down;
   if (told.failed == 1) {
@@ -225,7 +226,7 @@ TEST(ProRaceTest, AStartAgainstItsTimeoutLeavesNoStrayMessageWithEverySeed) { Wi
 // OTP PRO-07
 TEST(ProRaceTest, AStartAgainstItsTimeoutLeavesNoStrayMessageOnThreads) { OnThreads(FinishAgainstTimeout); }
 
-// A child is killed before, while or after it finishes its start: its parent is told once what became of the start.
+// A child is killed before, while or after it finishes its start. Its parent must get exactly one outcome.
 void DeathAgainstFinish(ActorSystem& system, Random& random) {
   const bool exits = random.Below(2) == 0;
   Told told;

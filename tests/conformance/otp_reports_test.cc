@@ -1,4 +1,4 @@
-// Crash reports of actors that end abnormally (those of OTP's proc_lib and gen_server).
+// Crash reports of actors that end abnormally: rows of OTP's proc_lib and gen_server suites.
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -37,7 +37,7 @@ struct End {
 };
 struct Throw {};
 
-// Ends as it is told to.
+// Ends in the way that a message says.
 class Mortal final : public Actor {
  public:
   Mailbox<"end", End> end{this};
@@ -93,7 +93,8 @@ class ReportsTest : public testing::Test {
   ActorSystem system_;
 };
 
-// OTP GS-02: state is not shown, it is the actor's own; who asked is.
+// OTP GS-02: The report names the client whose call was being handled. It does not show the actor's state, which is
+// private.
 TEST_F(ReportsTest, OrderlyEndsWriteNothingAndOthersOneReportWithItsClient) {
   system_.Spawn<Mortal>()[&Mortal::end].Tell({ExitReason::Normal()});
   system_.Spawn<Mortal>()[&Mortal::end].Tell({ExitReason::Shutdown()});

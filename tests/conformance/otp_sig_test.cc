@@ -26,7 +26,7 @@ using SigTest = ConformanceTest;
 // OTP SIG-02
 TEST_F(SigTest, AKillCannotBeTrappedAndGoesAlongLinksAsKilled) {
   for (const int length : {1, 2, 9, 10}) {
-    std::vector<Ref<Script>> chain = {NewScript(TrapAll)};  // to trap does not help the first
+    std::vector<Ref<Script>> chain = {NewScript(TrapAll)};  // its trap has no effect on a kill
     for (int i = 1; i < length; ++i) {
       chain.push_back(NewScript([&](Script& self) { Link(self, chain.back().pid()); }));
     }
@@ -42,7 +42,7 @@ TEST_F(SigTest, AKillCannotBeTrappedAndGoesAlongLinksAsKilled) {
   }
 }
 
-// OTP SIG-02: Killed as a reason of one's own is a reason like others, and can be trapped.
+// OTP SIG-02: Killed as the reason of an exit signal is a reason like others, and can be trapped.
 TEST_F(SigTest, KilledAsAReasonIsNoKill) {
   Ref<Script> watcher = NewScript();
   Ref<Script> trapping = NewScript(TrapOthers);
@@ -56,8 +56,8 @@ TEST_F(SigTest, KilledAsAReasonIsNoKill) {
   EXPECT_TRUE(IsAlive(trapping));
 }
 
-// Signals and messages of many senders to one actor: its handlers never overlap. `value` is not atomic: the thread
-// sanitizer sees an overlap too.
+// Many senders send signals and messages to one actor, whose handlers must never overlap. `value` is not atomic, so
+// that the thread sanitizer also detects an overlap.
 void ContendedSignals(ActorSystem& system, Random& random) {
   constexpr int kSenders = 4;
   const int sends = 1 + static_cast<int>(random.Below(4));
@@ -134,7 +134,7 @@ TEST_F(SigTest, AnExitThatHasArrivedEndsAHandlerThatAwaits) {
   EXPECT_THAT(Notes(), ElementsAre("down Failed(DATA_LOSS: disk)"));
 }
 
-// OTP SIG-04: a trapped exit that waits is an event; unlink takes it back.
+// OTP SIG-04: A trapped exit is queued as an event, and Unlink removes the queued event.
 TEST_F(SigTest, ATrappedExitThatWaitsIsTakenBackByUnlinkAndNotByTrapping) {
   Ref<Script> never = NewScript();
   Ref<Script> one = NewScript();
@@ -146,7 +146,7 @@ TEST_F(SigTest, ATrappedExitThatWaitsIsTakenBackByUnlinkAndNotByTrapping) {
   });
   RunTask(trapping, [&](Script& self) -> Task<> {
     const auto asked = never[&Script::ask].Ask(1, absl::Seconds(1));
-    (void)co_await asked;  // meanwhile both end
+    (void)co_await asked;  // meanwhile both linked actors end
     self.context().Unlink(one);
     self.Note("unlinked");
   });

@@ -1,5 +1,5 @@
 // Static supervisors: the rows of OTP's supervisor_SUITE about counts, specs, restarts that take long, significant
-// children and logs.
+// children and log lines.
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr absl::Duration kPeriod = absl::Hours(1);
-// A wait that does not end in a test, and one that soon does.
+// The first backoff does not end during a test; the second ends soon.
 constexpr RestartBackoff kLongBackoff = {.min = absl::Hours(2), .max = absl::Hours(2)};
 constexpr RestartBackoff kShortBackoff = {.min = absl::Milliseconds(1), .max = absl::Milliseconds(2)};
 constexpr RestartStrategy kStrategies[] = {RestartStrategy::kOneForOne, RestartStrategy::kOneForAll,
@@ -182,7 +182,7 @@ TEST_P(SupTest, AStartThatDoesNotEndHoldsUpNoQuery) {
   }
 }
 
-// The supervisor's own lines of a tree with one child that fails to start the second time.
+// Runs a tree with one child that fails to start the second time. Returns the log lines of the supervisor.
 std::vector<std::string> LinesOfARun(KeptLog& log, ActorSystem& system, const absl::Status& failure) {
   auto part = std::make_shared<Part>();
   {
@@ -201,7 +201,7 @@ std::vector<std::string> LinesOfARun(KeptLog& log, ActorSystem& system, const ab
 void ExpectReports(KeptLog& log, ActorSystem& system) {
   const std::vector<std::string> lines = LinesOfARun(log, system, absl::DataLossError(std::string(100000, 'x')));
   ASSERT_EQ(lines.size(), 4u);
-  // Who, what it is about, and why; each in one line of bounded size.
+  // Each line names the child, the event and the reason, and is of bounded size.
   EXPECT_THAT(lines[0], AllOf(HasSubstr("child 'a' "), HasSubstr(" started")));
   EXPECT_THAT(lines[1], AllOf(HasSubstr("child 'a' "), HasSubstr(" exited: Failed(DATA_LOSS: xxx")));
   EXPECT_THAT(lines[2], AllOf(HasSubstr("child 'a' is given up: RestartsExhausted("), HasSubstr("DATA_LOSS: xxx")));
@@ -227,7 +227,7 @@ TEST(SupLogTest, EveryReportNamesSupervisorContextChildAndReasonWithinBoundsOnTh
   ExpectReports(log, system);
 }
 
-// OTP SUP-72, SUP-74: a child that is not significant ends nobody, however it ends.
+// OTP SUP-72, SUP-74: The end of a child that is not significant ends no other actor, whatever its reason.
 TEST_P(SupTest, TheEndOfAChildThatIsNotSignificantEndsNobody) {
   for (const AutoShutdown when : {AutoShutdown::kAnySignificant, AutoShutdown::kAllSignificant}) {
     Play([&](SupScene& s) {
@@ -284,7 +284,7 @@ TEST_P(SupTest, TheEndOfAllSignificantChildrenEndsItWithShutdown) {
   }
 }
 
-// OTP SUP-73, SUP-74: a crash restarts a transient child, and is the end of a temporary one.
+// OTP SUP-73, SUP-74: A crash restarts a transient child, and ends a temporary one.
 TEST_P(SupTest, ACrashIsAnEndOfATemporarySignificantChildOnly) {
   Play([](SupScene& s) {
     s.Launch(OneForOne()

@@ -34,7 +34,7 @@ PlayersRef LaunchPool(SupScene& s, const PoolOptions& options) {
   return PlayersRef(s.LaunchMade([tree]() -> std::unique_ptr<Actor> { return std::make_unique<Players>(tree); }));
 }
 
-// Starts a child of that id and part; "OK", or the status.
+// Starts a pool member with this id and part. Returns "OK" or the status.
 std::string StartAs(SupScene& s, PlayersRef pool, const std::string& id, const std::string& part) {
   const absl::StatusOr<Ref<Player>> started =
       s.system().Ask(pool.start_as(), Keyed<std::shared_ptr<Part>>{id, s.PartOf(part)}, kLong);
@@ -122,7 +122,7 @@ TEST_P(SupTest, APoolStopsItsChildrenTogetherAndKillsTheStragglers) {
         }
         const MonotonicTime before = s.system().clock().Now();
         EXPECT_EQ(s.Shutdown(), ExitReason::Shutdown());
-        // One after another they would take 100 times as long.
+        // If the children were stopped one after another, this would take 100 times as long.
         EXPECT_LT(s.system().clock().Now() - before, kEach * kChildren / 4);
         for (int i = 0; i < kChildren; ++i) {
           EXPECT_EQ(s.Count(absl::StrCat("stop c", i, i % 2 == 0 ? " Killed" : " Shutdown")), 1);

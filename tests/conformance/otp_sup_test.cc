@@ -309,12 +309,12 @@ TEST_P(SupTest, InATreeTheDeadChildOnlyIsReplacedUntilItsSupervisorGivesUp) {
     EXPECT_EQ(s.Starts("x2"), 1);
     EXPECT_EQ(s.Starts("x3"), 1);
     const Pid middle = s.PidOf("middle");
-    s.Crash("x2");  // the second within the period
+    s.Crash("x2");  // the second crash within the period
     s.Await("start y", 2);
     EXPECT_EQ(s.States(s.TreeOf("x")), "x1 running, x2 running");
     EXPECT_EQ(s.States(s.TreeOf("y")), "y1 running, y2 running");
     EXPECT_EQ(s.Starts("y1"), 2);
-    EXPECT_EQ(s.Starts("x3"), 1) << "what was added is not restored";
+    EXPECT_EQ(s.Starts("x3"), 1) << "a child that was added at run time is not restored";
     EXPECT_EQ(s.PidOf("middle"), middle);
     EXPECT_EQ(s.States(root), "middle running");
   });

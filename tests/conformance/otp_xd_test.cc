@@ -74,7 +74,7 @@ TEST_F(XdTest, CallsAndReceivesDoNotLookAtTheOldMessages) {
     system().RunUntilIdle();
     steps[is_huge ? 1 : 0] = system().seeded_executor().steps() - before;
     EXPECT_EQ(sum, kCalls * (kCalls - 1));
-    EXPECT_EQ(looks, kCalls) << "only what was wanted is looked at";
+    EXPECT_EQ(looks, kCalls) << "only the wanted messages are looked at";
   }
   EXPECT_EQ(steps[0], steps[1]) << "as many turns as with an empty queue";
 }

@@ -1,5 +1,5 @@
-// How much time and memory it takes to make a ring of very many actors. The test has a process of its own, so that
-// nothing else is resident.
+// The time and memory needed to create a ring of very many actors. The test is a process of its own, so that no other
+// test's memory is resident.
 #include <cstdint>
 #include <ctime>
 
@@ -14,7 +14,7 @@
 namespace understudy {
 namespace {
 
-// Hands a token on as often as the token says.
+// Passes a token on until the token's count is used up.
 class Member final : public Actor {
  public:
   Mailbox<"follow", Ref<Member>> follow{this};
@@ -36,7 +36,7 @@ class Member final : public Actor {
 };
 
 // EBA 13
-// Its ten seconds are of the processor: how long it takes on a loaded machine is another matter.
+// The limit of ten seconds is on processor time, because the real time depends on the machine's load.
 TEST(RingTest, OneOf310000ActorsIsMadeWithinTenSecondsAnd512MegabytesAndATokenGoesRound) {
   constexpr int kMembers = kIsSanitized ? 10'000 : 310'000;
   absl::Notification over;
@@ -47,7 +47,7 @@ TEST(RingTest, OneOf310000ActorsIsMadeWithinTenSecondsAnd512MegabytesAndATokenGo
   Ref<Member> last = first;
   for (int i = 1; i < kMembers; ++i) last = system.Spawn<Member>(last, &over);
   first[&Member::follow].Tell(last);
-  first[&Member::token].Tell(kMembers);  // ends where it began
+  first[&Member::token].Tell(kMembers);  // the token's count ends at the member where it began
   ASSERT_TRUE(over.WaitForNotificationWithTimeout(absl::Minutes(2)));
   EXPECT_EQ(system.live_actors(), kMembers);
   if (kIsSanitized) return;

@@ -5,8 +5,8 @@
 //   TEST(MonTest, …WithEverySeed) { WithEverySeed(Race); }
 //   TEST(MonTest, …OnThreads) { OnThreads(Race); }
 //
-// A scenario spawns actors, waits for the events that it expects (Tally), and ends with ExpectAllEnded, after which no
-// actor refers to the scenario's variables any more. It takes from `random` each value that differs between rounds.
+// A scenario spawns actors, waits for the events that it expects (Tally), and ends with ExpectAllEnded. After that no
+// actor refers to the scenario's variables. The scenario takes each value that differs between rounds from `random`.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 
@@ -24,23 +24,23 @@
 
 namespace understudy {
 
-// `.ci/long races` runs five times as many (RoundsOf).
+// `.ci/long races` runs five times as many rounds (RoundsOf).
 inline constexpr int kRounds = 200;
 
 using Scenario = absl::FunctionRef<void(ActorSystem&, Random&)>;
 
-// Counts what happens in actors; a plain thread waits for it. Any thread.
+// Counts events in actors, while a thread outside actors waits for the count. Any thread.
 class Tally {
  public:
   explicit Tally(ActorSystem& system) : system_(system) {}
 
   void Add() {
-    Executor& executor = system_.executor();  // the tally may be gone as soon as it is counted
+    Executor& executor = system_.executor();  // the waiting thread may destroy the tally as soon as the count is stored
     count_.fetch_add(1, std::memory_order_seq_cst);
     executor.Notify();
   }
   int count() const { return count_.load(std::memory_order_seq_cst); }
-  // Fails the test when the count has not reached `wanted` after a minute.
+  // Fails the test if the count has not reached `wanted` within a minute.
   void Await(int wanted) {
     const bool came =
         system_.executor().BlockUntil([&] { return count() >= wanted; }, system_.clock().Now() + absl::Minutes(1));
@@ -52,20 +52,20 @@ class Tally {
   std::atomic<int> count_{0};
 };
 
-// Under the seeded executor, lets up to `turns_max` turns run; threads run anyway.
+// Under the seeded executor, runs up to `turns_max` turns. On a thread pool turns run without this call.
 inline void LetSomeRun(ActorSystem& system, Random& random, uint64_t turns_max) {
   uint64_t turns = random.Below(turns_max + 1);
   (void)system.executor().BlockUntil([&] { return turns-- == 0; }, system.clock().Now());
 }
 
-// Waits until at most `count` actors live. By then, the actors that ended have sent their exits and Downs.
+// Waits until at most `count` actors are alive. By then, the actors that ended have sent their exits and Downs.
 inline void AwaitLive(ActorSystem& system, int64_t count) {
   const bool ended = system.executor().BlockUntil([&] { return system.live_actors() <= count; },
                                                   system.clock().Now() + absl::Minutes(1));
   EXPECT_TRUE(ended) << system.live_actors() << " actors live on";
 }
 
-// Waits until no actor is left; they must end by themselves.
+// Waits until no actor is alive. The actors must end by themselves.
 inline void ExpectAllEnded(ActorSystem& system) { AwaitLive(system, 0); }
 
 inline void WithEverySeed(Scenario scenario, int rounds = kRounds) {

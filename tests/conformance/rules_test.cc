@@ -1,7 +1,7 @@
-// Rules that OTP's suites take for granted, each with many seeds and many times on threads (rounds.h):
-//   a result sent just before death is handled before its Down;
-//   a tell, then a call, are handled in that order;
-//   a parent's exit ends a trapping child;
+// Rules that OTP's suites take for granted. Each runs with many seeds, and many times on threads (rounds.h):
+//   a result that is sent just before its sender ends is handled before the sender's Down;
+//   a tell followed by a call is handled before the call;
+//   a parent's exit ends a child that traps exits;
 //   the end of a callee releases an asker that waits for its reply.
 #include <atomic>
 #include <functional>
@@ -22,14 +22,14 @@
 namespace understudy {
 namespace {
 
-// Takes results in two mailboxes, and says how many it has.
+// Receives results in two mailboxes and counts them.
 class Collector final : public Actor {
  public:
   Mailbox<"result", int> result{this};
   Mailbox<"other", int> other{this};
   Mailbox<"count", Call<int, int>> count{this};
   Mailbox<"watch", Pid> watch{this};
-  // `at_down` gets the results that have come, when a Down or an exit does.
+  // `at_down` is called with the number of results received so far when a Down or an exit arrives.
   explicit Collector(std::function<void(int)> at_down) : at_down_(std::move(at_down)) {}
   StartResult Start() override {
     context().TrapExits([this] { at_down_(count_); });
@@ -65,7 +65,7 @@ void ResultAgainstDown(ActorSystem& system, Random& random) {
     told.Add();
   });
   collector[&Collector::watch].Tell(worker.pid());
-  // The collector watches when this has been answered.
+  // The answer shows that the collector's monitor has been made.
   EXPECT_EQ(AnswerText(system.Ask(collector[&Collector::count], 1, absl::Minutes(1))), "0");
   Do(worker, [&, results, fails](Script& self) {
     Tell(collector, results);
@@ -109,7 +109,7 @@ void TellThenCall(ActorSystem& system, Random& random) {
 TEST(RulesTest, ATellThenACallAreHandledInThatOrderWithEverySeed) { WithEverySeed(TellThenCall); }
 TEST(RulesTest, ATellThenACallAreHandledInThatOrderOnThreads) { OnThreads(TellThenCall); }
 
-// A child that traps is told exits of strangers while its parent ends.
+// A child that traps exits gets exits from unrelated actors while its parent ends.
 void ParentsExitAgainstOthers(ActorSystem& system, Random& random) {
   const bool is_killed = random.Below(2) == 0;
   const int strangers = static_cast<int>(random.Below(3));
@@ -163,7 +163,7 @@ void ParentsExitAgainstOthers(ActorSystem& system, Random& random) {
 TEST(RulesTest, AParentsExitEndsATrappingChildWithEverySeed) { WithEverySeed(ParentsExitAgainstOthers); }
 TEST(RulesTest, AParentsExitEndsATrappingChildOnThreads) { OnThreads(ParentsExitAgainstOthers); }
 
-// An asker waits for a reply, with no deadline to speak of, and watches its callee, which replies, or ends, or both.
+// An asker waits for a reply without an effective deadline, and monitors its callee, which replies, ends, or does both.
 void EndAgainstReply(ActorSystem& system, Random& random) {
   const bool replies = random.Below(2) == 0;
   const bool is_killed = random.Below(2) == 0;
@@ -198,7 +198,7 @@ void EndAgainstReply(ActorSystem& system, Random& random) {
   }
   told.Await(2);
   const std::string reason = (is_killed ? ExitReason::Killed() : DiskFailed()).ToString();
-  // NoProcess, Stopping: the callee had ended, or was ending, when the call came.
+  // NoProcess and Stopping mean that the callee had ended, or was ending, when the call arrived.
   EXPECT_TRUE(answer == "7" || answer == "CalleeExited " + reason || answer == "NoProcess" || answer == "Stopping")
       << answer;
   EXPECT_TRUE(down == reason || down == "NoProcess") << down;

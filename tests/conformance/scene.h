@@ -1,5 +1,5 @@
-// ConformanceTest: a fixture with a system and scripts (tests/actors/script.h), actors that write down each event that
-// they get.
+// ConformanceTest: a fixture with a system and scripts (tests/actors/script.h), which are actors that note each event
+// that they get.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 
@@ -18,10 +18,10 @@
 
 namespace understudy {
 
-// A reason that no part of the library gives by itself.
+// An exit reason that the library never produces by itself.
 inline ExitReason DiskFailed() { return ExitReason::Failed(absl::DataLossError("disk")); }
 
-// "7", "Expired", or "CalleeExited Killed".
+// Returns the answer as text, such as "7", "Expired" or "CalleeExited Killed".
 inline std::string AnswerText(const absl::StatusOr<int>& answer) {
   if (answer.ok()) return absl::StrCat(*answer);
   const absl::optional<ErrorKind> kind = ErrorKindOf(answer.status());
@@ -30,7 +30,7 @@ inline std::string AnswerText(const absl::StatusOr<int>& answer) {
   return reason ? absl::StrCat(ErrorKindName(*kind), " ", reason->ToString()) : std::string(ErrorKindName(*kind));
 }
 
-// Runs `step` when `via` has had so many turns, and others theirs; at once when `turns` is 0.
+// Runs `step` after `via` has had `turns` turns, so that other actors can run in between; at once if `turns` is 0.
 inline void DoAfter(Script& self, Ref<Script> via, uint64_t turns, Script::Step step) {
   if (turns == 0) return step(self);
   Do(via, [self = Ref<Script>(self.context().Self()), via, turns, step = std::move(step)](Script&) {
@@ -40,7 +40,7 @@ inline void DoAfter(Script& self, Ref<Script> via, uint64_t turns, Script::Step 
 
 class ConformanceTest : public ActorTest {
  protected:
-  // Steps for a script's start. Exits are noted as "exit <reason>", or "parent's exit <reason>".
+  // Steps for a script's start that trap exits. Exits are noted as "exit <reason>" or "parent's exit <reason>".
   static void TrapOthers(Script& self) {
     self.context().TrapExits([&self](const ExitEvent& event) { NoteExit(self, event); });
   }
@@ -55,7 +55,7 @@ class ConformanceTest : public ActorTest {
     system().RunUntilIdle();
     return script;
   }
-  // Runs `step` in its turn, and all that follows from it.
+  // Runs `step` in the script's turn, and then all turns that follow from it.
   void Step(Ref<Script> script, Script::Step step) {
     Do(script, std::move(step));
     system().RunUntilIdle();
@@ -63,7 +63,7 @@ class ConformanceTest : public ActorTest {
   void End(Ref<Script> script, const ExitReason& reason) {
     Step(script, [reason](Script& self) { self.context().Stop(reason); });
   }
-  // Monitors `target` from now on; the Down is noted as "<label> <reason>".
+  // Makes `watcher` monitor `target`. The Down is noted as "<label> <reason>".
   void Watch(Ref<Script> watcher, Pid target, const std::string& label = "down") {
     Step(watcher, [target, label](Script& self) { WatchFrom(self, target, label); });
   }
@@ -72,7 +72,7 @@ class ConformanceTest : public ActorTest {
         target, [&self, label](const Down& down) { self.Note(absl::StrCat(label, " ", down.reason.ToString())); }));
   }
   static void Link(Script& self, Pid target) { self.context().Link(target); }
-  // Asks, awaits and notes the answer as AnswerText does.
+  // Asks `callee`, awaits the answer and notes it in the form of AnswerText.
   void AskAndNote(Ref<Script> asker, Channel<Call<int, int>> callee, absl::Duration timeout = absl::Seconds(1)) {
     RunTask(asker, [callee, timeout](Script& self) -> Task<> {
       const auto asked = callee.Ask(1, timeout);
@@ -86,7 +86,7 @@ class ConformanceTest : public ActorTest {
     system().RunUntilIdle();
     return is_alive;
   }
-  // Takes the notes made since the last time.
+  // Returns the notes made since the last call.
   std::vector<std::string> Notes() { return std::exchange(notes_, {}); }
 
   std::vector<std::string> notes_;

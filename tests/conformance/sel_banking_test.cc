@@ -1,5 +1,5 @@
-// The bank of the Savina suite: an account that waits for the reply to a transfer takes deposits, but no other
-// transfer.
+// The bank of the Savina suite: an account that waits for the reply to a transfer accepts deposits, but does not start
+// another transfer.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -30,8 +30,8 @@ struct Transfer {
 
 struct GetBalance {};
 
-// While it waits for the other side's word, an account takes deposits and no
-// transfers: so a circle of transfers cannot hang.
+// While an account waits for the other account's reply, it accepts deposits and no transfers. A circle of transfers
+// therefore cannot deadlock.
 class Account final : public Actor {
  public:
   Mailbox<"transfer", Transfer> transfer{this, {.capacity_messages = 100'000}};
@@ -68,7 +68,7 @@ class Account final : public Actor {
 using SelBankingTest = ActorTest;
 
 // SEL 9
-// In one process. Source and destination are any pair, circles included.
+// Runs in one process. Source and destination are any pair, so that there are circles, too.
 TEST_F(SelBankingTest, EachTransferIsAnsweredAndNoMoneyIsLost) {
   constexpr int kAccounts = 1'000;
   constexpr int kTransfers = 50'000;
@@ -76,7 +76,7 @@ TEST_F(SelBankingTest, EachTransferIsAnsweredAndNoMoneyIsLost) {
   Probe<Received> teller(system(), {.capacity_messages = kTransfers});
   std::vector<Ref<Account>> accounts;
   for (int i = 0; i < kAccounts; ++i) accounts.push_back(system().Spawn<Account>(kCents));
-  uint32_t random = 74755;  // the suite's own generator
+  uint32_t random = 74755;  // the random number generator of the Savina suite
   const auto next = [&random] { return random = (random * 1309 + 13849) & 65535U; };
   for (int i = 0; i < kTransfers; ++i) {
     const uint32_t from = next() % kAccounts;

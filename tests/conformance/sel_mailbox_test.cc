@@ -1,6 +1,6 @@
-// The rows of the work on selectors that are about mailboxes and guards, in one process. The row about a race is in
-// wake_up_race_test.cc; rows that need several processes are in nodes_programs_test.cc. A mailbox is closed here by a
-// behaviour that does not name it, by a guard or by a scoped close.
+// The rows of the papers on selectors about mailboxes and guards, in one process. The row about a race is in
+// wake_up_race_test.cc; rows that need several processes are in nodes_programs_test.cc. In these tests a mailbox is
+// closed by a behavior that does not name it, by a guard or by a ScopedClose.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ std::vector<int> UpTo(int count) {
   return numbers;
 }
 
-// Boxes that open and close by message: {box, how}.
+// An actor whose mailboxes are opened and closed by messages.
 class Boxes final : public Actor {
  public:
   enum class How { kOpen, kClose, kOpenAll, kCloseAllBut };
@@ -48,7 +48,7 @@ class Boxes final : public Actor {
   bool IsOpen(size_t box) const { return is_open_[box]; }
   void Take(int n, size_t box) {
     out_.Tell({static_cast<int>(box), n});
-    if (n < 0) is_open_[box] = false;  // closes itself, from the next message on
+    if (n < 0) is_open_[box] = false;  // closes this box, from the next message on
   }
   void Apply(const Change& asked) {
     for (size_t box = 0; box < kBoxes; ++box) {
@@ -113,8 +113,8 @@ TEST_F(SelBoxesTest, AClosedMailboxAcceptsAndHoldsAndKeepsItsOrder) {
 }
 
 // SEL 2
-// Differs from the row: a mailbox is open when the behaviour names it (semantics 2.1), so "all open at birth" is what
-// this actor's guards say, not a rule.
+// Differs from the row: a mailbox is open when the behavior names it (semantics 2.1), so "all open at birth" follows
+// from this actor's guards and is not a rule.
 TEST_F(SelBoxesTest, OpeningAndClosingAreIdempotentAndHoldFromTheNextMessage) {
   struct Case {
     std::vector<Boxes::Change> changes;
@@ -137,11 +137,12 @@ TEST_F(SelBoxesTest, OpeningAndClosingAreIdempotentAndHoldFromTheNextMessage) {
   }
   Send(0, -1);
   Send(0, 1);
-  EXPECT_EQ(NumbersHandled(), std::vector<int>{-1}) << "closed by its own message: that one is handled to its end";
+  EXPECT_EQ(NumbersHandled(), std::vector<int>{-1}) << "the message that closes its own mailbox is still handled";
 }
 
 // SEL 3
-// In virtual time: no turn runs for mail that is closed, and a timer that opens it is followed at once by its mail.
+// In virtual time, no turn runs for mail in a closed mailbox, and when a timer opens the mailbox its mail is handled at
+// once.
 TEST_F(SelBoxesTest, AnIdleActorWithABacklogCostsNothingAndWakesWhenItIsOpened) {
   Change(2, How::kClose);
   for (int n = 0; n < 1000; ++n) Send(2, n);
@@ -152,7 +153,7 @@ TEST_F(SelBoxesTest, AnIdleActorWithABacklogCostsNothingAndWakesWhenItIsOpened) 
   EXPECT_EQ(NumbersHandled(), UpTo(1000));
 }
 
-// Ranks 3 to 0, closed until told.
+// Four mailboxes of ranks 3 to 0, which are closed until the actor is told to open them.
 class FourRanks final : public Actor {
  public:
   static constexpr int kQuota = 50;
@@ -168,7 +169,7 @@ class FourRanks final : public Actor {
 };
 
 // SEL 4
-// Our ranks count the other way: the highest number first.
+// Our ranks are numbered the other way: the highest number is handled first.
 TEST_F(SelBoxesTest, HigherRanksGoFirstWithinTheirQuota) {
   Probe<size_t> order(system());
   Ref<FourRanks> ranks = system().Spawn<FourRanks>(order.channel());
@@ -183,7 +184,7 @@ TEST_F(SelBoxesTest, HigherRanksGoFirstWithinTheirQuota) {
 }
 
 // SEL 5
-// Saturated by a backlog instead of by a second of real time.
+// The mailboxes are saturated by a backlog instead of by a second of real time.
 TEST_F(SelBoxesTest, TheLowestRankIsServedWithinItsBound) {
   Probe<size_t> order(system(), {.capacity_messages = 10'000});
   Ref<FourRanks> ranks = system().Spawn<FourRanks>(order.channel());
@@ -197,7 +198,7 @@ TEST_F(SelBoxesTest, TheLowestRankIsServedWithinItsBound) {
   EXPECT_LE(place, (4 - 1) * FourRanks::kQuota + 1);
 }
 
-// Three types land in three mailboxes, chosen by the receiver.
+// Messages of three types end up in three mailboxes, which the receiver chooses.
 class Post final : public Actor {
  public:
   Mailbox<"any", std::string> any{this};
@@ -224,8 +225,8 @@ class Post final : public Actor {
 };
 
 // SEL 6
-// Differs from the row: there is no send without a mailbox, so none is the default; a channel names one, here or on the
-// wire. The receiver's choice is a classifier.
+// Differs from the row: there is no send without a mailbox, so there is no default mailbox. A channel names its
+// mailbox, both locally and on the wire. The receiver chooses by a classifier.
 TEST_F(SelBoxesTest, TheReceiverMayChooseTheMailbox) {
   Probe<std::string> out(system());
   Ref<Post> post = system().Spawn<Post>(out.channel());
@@ -234,7 +235,7 @@ TEST_F(SelBoxesTest, TheReceiverMayChooseTheMailbox) {
   EXPECT_EQ(Ledger().of(Disposition::kForwarded), 5);
 }
 
-// A bounded buffer of guards only, which counts how often they are looked at.
+// A bounded buffer made of guards, which counts how often the guard of `put` is evaluated.
 class CountedBuffer final : public Actor {
  public:
   Mailbox<"put", int> put{this};
@@ -265,29 +266,29 @@ TEST_F(SelBoxesTest, GuardsAreLookedAtAtTheStartAndAfterEachMessageAndNeverForAS
   Ref<CountedBuffer> buffer = system().Spawn<CountedBuffer>(&looks);
   for (int i = 0; i < 2; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
   system().RunUntilIdle();
-  EXPECT_GE(looks, 1) << "at the start: `take` is closed, and its mail waits";
+  EXPECT_GE(looks, 1) << "guards are evaluated at the start; `take` is closed";
   out.ExpectNothing();
   for (int n = 0; n < 6; ++n) {
     const int before = looks;
     buffer[&CountedBuffer::put].Tell(n);
-    EXPECT_EQ(looks, before) << "not on the sender's side";
+    EXPECT_EQ(looks, before) << "a send must not evaluate guards";
     system().RunUntilIdle();
     if (n < 5) {
-      EXPECT_GT(looks, before) << "after each message";
+      EXPECT_GT(looks, before) << "guards are evaluated after each message";
     }
   }
   EXPECT_THAT(out.ReceiveAll(), ElementsAre(0, 1));
   const int before = looks;
   for (int n = 6; n < 506; ++n) buffer[&CountedBuffer::put].Tell(n);
   system().RunUntilIdle();
-  EXPECT_EQ(looks, before) << "full: nobody is woken";
+  EXPECT_EQ(looks, before) << "the buffer is full, so a send must not wake it";
   for (int i = 0; i < 504; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
   std::vector<int> rest = UpTo(506);
   rest.erase(rest.begin(), rest.begin() + 2);
   EXPECT_EQ(out.ReceiveAll(), rest);
 }
 
-// Takes half a second of virtual time to start.
+// An actor whose start takes half a second of virtual time.
 class SlowStarter final : public Actor {
  public:
   Mailbox<"number", int> number{this, {.capacity_messages = 10'000}};
@@ -318,7 +319,7 @@ TEST_F(SelBoxesTest, ARefIsUsableBeforeItsActorIsMadeAndEarlySendsComeFirst) {
   EXPECT_EQ(out.ReceiveAll(), UpTo(2000));
 }
 
-// All mailboxes closed; what happens besides messages comes all the same.
+// An actor whose mailboxes are all closed. It still gets events that are not messages.
 class ShutIn final : public Actor {
  public:
   Mailbox<"item", int> item{this};
@@ -366,12 +367,12 @@ TEST_F(SelBoxesTest, ExitsDownsAndTimersPassWhenEveryMailboxIsClosed) {
   system().Advance(absl::Seconds(1));
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("timer"));
   system().Spawn<ShutIn>(out.channel(), watched.pid());
-  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "of one that had ended";
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "the Down of an actor that had already ended";
   system().RequestStop(shut_in.pid());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("ended Shutdown"));
 }
 
-// Its guard closes after one message; a negative one is its end.
+// An actor whose guard closes after one message. A negative message ends the actor.
 class OneShot final : public Actor {
  public:
   Mailbox<"item", int> item{this};
@@ -403,7 +404,7 @@ TEST_F(SelBoxesTest, ARestartResetsGuards) {
   one()[&OneShot::fail].Tell(1);
   system().Advance(absl::Seconds(1));
   one()[&OneShot::item].Tell(3);
-  EXPECT_THAT(out.ReceiveAll(), ElementsAre(3)) << "open again; what waited in the old life is a dead letter";
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(3)) << "the guard is open again, and mail of the old life is a dead letter";
   EXPECT_EQ(dead_letters().size(), 1U);
 }
 

@@ -14,7 +14,8 @@
 
 namespace understudy {
 
-// "run", "fail", "wait" (for an answer of `oracle`). Adds one to `lives` when it is made.
+// `how` is "run", "fail" or "wait"; "wait" awaits an answer of `oracle` in its start. The constructor adds one to
+// `lives`.
 class Starter final : public Actor {
  public:
   Mailbox<"unused", int> unused{this};

@@ -1,4 +1,4 @@
-// SupScene: a supervision tree that a scenario plays with, under the seeded executor and on the thread pool.
+// SupScene: a supervision tree with which a scenario plays, under the seeded executor and on the thread pool.
 //
 //   TEST_P(SupTest, OnlyTheDeadChildIsReplaced) {
 //     Play([](SupScene& s) {
@@ -9,9 +9,9 @@
 //     });
 //   }
 //
-// Each SupervisionEvent is written down as a line: "start a", "exit a Killed". The lines of one supervisor are in
-// order. A scenario lets the tree run, and time pass, by awaiting something. It must not assume that anything has
-// happened that it has not awaited.
+// Each SupervisionEvent is recorded as a line, such as "start a" or "exit a Killed". The lines of one supervisor are in
+// order. The tree runs, and time passes, only while the scenario awaits something. A scenario must not assume that an
+// event has happened that it has not awaited.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SUP_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SUP_SCENE_H_
 
@@ -48,7 +48,7 @@
 
 namespace understudy {
 
-// Chronicle: the lines that say what a tree has done. Any thread.
+// Chronicle: the lines that record what a tree has done. Any thread.
 class Chronicle {
  public:
   explicit Chronicle(Executor& executor) : executor_(executor) {}
@@ -113,8 +113,8 @@ class Chronicle {
   std::map<std::string, std::vector<Pid>> pids_ ABSL_GUARDED_BY(mu_);
 };
 
-// Part: how a child of the tree behaves in each start (the first is attempt 1) and when it is stopped. Set it before
-// the tree starts.
+// Part: how a child of the tree behaves in each start, of which the first is attempt 1, and when it is stopped. Set it
+// before the tree starts.
 struct Part {
   enum class Start { kRuns, kDeclines, kFails, kThrows, kNeverEnds };
   std::function<Start(int attempt)> start = [](int) { return Start::kRuns; };
@@ -168,8 +168,8 @@ class Player final : public Actor {
   Behavior playing_{"playing", On(end, &Player::End), On(crash, &Player::Crash)};
 };
 
-// The parent of the tree that a scenario launches. Writes the tree's spawn outcome as "launched", "declined" or
-// "failed", and its end as "over".
+// The parent of the tree that a scenario launches. It records the tree's spawn outcome as "launched", "declined" or
+// "failed", and the tree's end as "over".
 class Patron final : public Actor {
  public:
   // Any thread.
@@ -182,7 +182,7 @@ class Patron final : public Actor {
   Patron(std::function<std::unique_ptr<Actor>()> make, std::shared_ptr<Account> account)
       : make_(std::move(make)), account_(std::move(account)) {}
 
-  // Sends the tree an exit, which comes to it from its parent.
+  // Sends the tree an exit signal as its parent.
   Mailbox<"exit", ExitReason> exit{this};
   Mailbox<"who", Call<int, Pid>> who{this};
 
@@ -220,7 +220,7 @@ class SupScene {
  public:
   explicit SupScene(ActorSystem& system)
       : system_(system), account_(std::make_shared<Patron::Account>(system.executor())) {}
-  // Ends the tree if it is still there, and waits until no actor is left.
+  // Ends the tree if it is still running, and waits until no actor is alive.
   ~SupScene() {
     if (account_->chronicle.Count("over") == 0) Shutdown();
     AwaitUntil([&] { return system_.live_actors() == 0; }, "actors are left");
@@ -230,7 +230,7 @@ class SupScene {
 
   ActorSystem& system() { return system_; }
 
-  // Children that play the part of their name.
+  // Returns the part that children created with the name `name` play.
   std::shared_ptr<Part> PartOf(const std::string& name) {
     std::shared_ptr<Part>& part = parts_[name];
     if (part == nullptr) part = std::make_shared<Part>();
@@ -243,11 +243,11 @@ class SupScene {
     return type == RestartType::kPermanent ? Perm(name) : type == RestartType::kTransient ? Trans(name) : Temp(name);
   }
 
-  // Writes down what supervisors tell.
+  // Returns an event listener that records supervision events.
   std::function<void(const SupervisionEvent&)> Hearer() {
     return [account = account_](const SupervisionEvent& event) { account->chronicle.Hear(event); };
   }
-  // Starts the tree, and waits until it has started or failed to.
+  // Starts the tree, and waits until it has started or failed to start.
   SupervisorRef Launch(SupervisorBuilder tree) {
     tree.OnEvent(Hearer());
     const ActorSpec<SupervisorRef> spec = tree;
@@ -264,7 +264,7 @@ class SupScene {
     if (lines.Count("launched") == 0) return Pid();
     return Answer(system_.Ask(patron_[&Patron::who], 0, absl::Minutes(1)));
   }
-  // Sends the root of the tree its parent's exit.
+  // Sends the root of the tree an exit signal of its parent.
   void ExitRoot(const ExitReason& reason = ExitReason::Shutdown()) { patron_[&Patron::exit].Tell(reason); }
   ExitReason AwaitEnd() {
     Await("over");
@@ -288,13 +288,13 @@ class SupScene {
 
   // Adds a line to the chronicle. Any thread.
   void Note(std::string line) { account_->chronicle.Add(std::move(line)); }
-  // Waits until the line was written `times` times.
+  // Waits until the line has been recorded `times` times.
   void Await(const std::string& line, int times = 1) {
     AwaitUntil([&] { return account_->chronicle.Count(line) >= times; }, line);
   }
   int Count(const std::string& line) { return account_->chronicle.Count(line); }
   int Starts(const std::string& id) { return static_cast<int>(account_->chronicle.PidsOf(id).size()); }
-  // Returns the lines that were written since the last call, such as "start a, start b".
+  // Returns the lines that were recorded since the last call, such as "start a, start b".
   std::string Lines() { return account_->chronicle.Take(); }
   // Returns the child's pid since its last start, or null if it has not started yet.
   Pid PidOf(const std::string& id) {
@@ -304,7 +304,7 @@ class SupScene {
   SupervisorRef TreeOf(const std::string& id) { return SupervisorRef(Ref<Supervisor>(PidOf(id))); }
   bool IsAlive(Pid pid) { return !system_.AwaitEnd(pid, absl::ZeroDuration()).ok(); }
 
-  // "a running, b stopped"
+  // Returns the states of the children as text, such as "a running, b stopped".
   std::string States(SupervisorRef tree) {
     std::vector<std::string> states;
     for (const ChildInfo& child : Answer(system_.Ask(tree.which_children(), WhichChildren(), patience_)).children) {
@@ -315,7 +315,7 @@ class SupScene {
   ChildCounts Counts(SupervisorRef tree) {
     return Answer(system_.Ask(tree.count_children(), CountChildren(), patience_));
   }
-  // Each of these asks the supervisor and returns its answer as text: "OK" or the status.
+  // Each of these methods asks the supervisor and returns its answer as text: "OK" or the status.
   std::string Add(SupervisorRef tree, const ChildSpec& spec) {
     return Text(system_.Ask(tree.start_child(), StartChild{spec}, patience_).status());
   }
@@ -339,7 +339,8 @@ class SupScene {
   }
 
  private:
-  // How long a scenario waits for one thing. If that time passes, the scenario has failed and waits for nothing more.
+  // How long a scenario waits for one event. If that time passes, the scenario has failed and waits for no further
+  // event.
   absl::Duration patience_ = absl::Minutes(1);
 
   template <class T>

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
-"""Writes README.md and rows/*.md: what others' suites and papers ask for, the state of each row, and its tests.
+"""Writes README.md and rows/*.md: what others' suites and papers require, the state of each row, and its tests.
 
-rows/*.txt has a file for each work: its rows in our words, and the state of each. A row's tests are those that cite it
-in a comment directly above them (`// OTP PRC-12`, `// SEL 3, 4`), and those that its entry names:
+rows/*.txt has one file for each work, with its rows in our words and the state of each row. The tests of a row are
+those that cite it in a comment directly above them (`// OTP PRC-12`, `// SEL 3, 4`), and those that its entry names:
 
     work SEL Selectors (title)        the letters by which its rows are cited, and the title of its page
     about A paragraph of the page.
-    rows 1-37                         the rows that there are; for OTP of one suite: rows PRC 3-6 8
+    rows 1-37                         the existing rows; for OTP the rows of one suite: rows PRC 3-6 8
     section A heading of the page
     SEL 1 What the row asks for.
       partial: what is missing        done, partial, missing or not applicable; only done needs no reason
       by actors/become_test: ThisCase, ThatCase; //tests/bench:compare
 
-    tests/conformance/table.py        writes the pages anew
+    tests/conformance/table.py        writes the pages again
 """
 
 import os
@@ -154,7 +154,7 @@ _CITED = re.compile(r"[\s,;]*(?:and\s+)?(?:([A-Z]{3,})\s+)?(?:([A-Z]+)-(\d+)\b|(
 
 
 def cited_rows(comment, works):
-    """The rows that a comment's text begins with; what follows them is prose."""
+    """Returns the rows that the text of a comment begins with. The text after them is prose."""
     rows, work, at = [], None, 0
     while True:
         match = _CITED.match(comment, at)
@@ -169,7 +169,7 @@ def cited_rows(comment, works):
 
 _TEST = re.compile(r"(?:TYPED_)?TEST(?:_\w+)?\(\s*(\w+)\s*,\s*(\w+)")
 _NOCOMPILE = re.compile(r"#ifdef NOCOMPILE_(\w+)")
-# What may stand between the comment and its test.
+# Lines that are allowed between the comment and its test.
 _BETWEEN = re.compile(r"\s*(?://.*|#if.*|#endif.*|template.*)?$")
 
 
@@ -178,7 +178,7 @@ def _short(path):
 
 
 def citations(path, text, works):
-    """(row, test) of each citation of a file; raises Malformed for one that stands above no test."""
+    """Yields (row, test) for each citation of a file. Raises Malformed for a citation that is not above a test."""
     lines = text.split("\n")
     for index, line in enumerate(lines):
         comment = re.match(r"\s*//\s*(.*)$", line)
@@ -188,13 +188,13 @@ def citations(path, text, works):
         test = _test_of(lines, index, indented=line.startswith(" "))
         if test is None:
             raise Malformed(f"{path}:{index + 1}: {', '.join(rows)} cited, but not directly above a test or in one")
-        if not test.startswith("DISABLED_"):  # it does not run
+        if not test.startswith("DISABLED_"):  # a disabled test does not run
             for row in rows:
                 yield row, f"{_short(path)}: {test}"
 
 
 def _test_of(lines, index, indented):
-    """A comment at the margin is its next line's test's; one further in is that of the test around it."""
+    """Returns the test of a comment: at the margin the test on the next line; indented, the test that contains it."""
     for line in reversed(lines[:index]) if indented else lines[index + 1:]:
         match = _TEST.match(line)
         if match:
@@ -208,19 +208,19 @@ def _test_of(lines, index, indented):
 
 
 def compiled(files):
-    """The sources below tests/ that some target compiles, with their texts."""
+    """Yields (path, text) for each source below tests/ that some target compiles."""
     for path, text in sorted(files.items()):
         folder, _, name = path.rpartition("/")
         if not path.startswith("tests/") or not path.endswith((".cc", ".h")):
             continue
-        # "x_test.cc", or "x_test" in a list of names.
+        # The target has "x_test.cc" as a source, or "x_test" in a list of names.
         build = files.get(f"{folder}/BUILD", "")
         if f'"{name}"' in build or f'"{name.rpartition(".")[0]}"' in build:
             yield path, text
 
 
 def all_citations(files, works):
-    """{row: [test]}"""
+    """Returns {row: [test]}."""
     found = {}
     for path, text in compiled(files):
         for row, test in citations(path, text, works):
@@ -231,7 +231,7 @@ def all_citations(files, works):
 
 
 def all_tests(files):
-    """The names of all tests, as an entry may give them."""
+    """Returns the names of all tests in the forms that an entry may use."""
     known = set()
     for path, text in compiled(files):
         for match in list(_TEST.finditer(text)) + list(_NOCOMPILE.finditer(text)):
@@ -244,7 +244,7 @@ def all_tests(files):
 
 
 def page(work, cited, known):
-    """(text, {state: count}) of one work's page."""
+    """Returns the text of one work's page, and the number of rows in each state."""
     text = [f"# {work.title}\n\n"]
     text += [f"{paragraph}\n\n" for paragraph in work.about]
     counts = dict.fromkeys(STATES, 0)
@@ -274,7 +274,7 @@ def page(work, cited, known):
 
 
 def pages(files):
-    """{path: text} of all that is generated."""
+    """Returns {path: text} of all generated pages."""
     works = [Work(path, text) for path, text in sorted(files.items()) if re.match(FOLDER + r"/rows/\w+\.txt$", path)]
     letters = {work.letters for work in works}
     if len(letters) != len(works):
@@ -303,7 +303,7 @@ def pages(files):
 
 
 def read_tests(root):
-    """{path: text} of what the pages are made from."""
+    """Returns {path: text} of the files from which the pages are generated."""
     files = {}
     for folder, folders, names in os.walk(os.path.join(root, "tests")):
         folders[:] = sorted(f for f in folders if f != "consumer" and not f.startswith("bazel-"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The pages are made from citations and rows/*.txt, and what is wrong in either is refused."""
+"""The pages are generated from citations and rows/*.txt, and errors in either are refused."""
 
 import os
 import sys

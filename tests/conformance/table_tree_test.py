@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""README.md and rows/*.md are what table.py makes of the tests as they are."""
+"""README.md and rows/*.md must be equal to the output of table.py for the current tests."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ def main():
     except table.Malformed as error:
         print(error)
         return 1
-    # A page whose work is gone is to go too.
+    # The page of a work that was removed must also be removed.
     folder = os.path.join(root, table.FOLDER, "rows")
     found = {f"{table.FOLDER}/rows/{name}" for name in os.listdir(folder) if name.endswith(".md")}
     stale = [path for path in sorted(found | set(wanted)) if read(os.path.join(root, path)) != wanted.get(path)]

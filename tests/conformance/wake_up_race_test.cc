@@ -1,5 +1,5 @@
-// The rows of the works on event-based actors and on selectors that no wake-up is lost: each with many seeds and many
-// times on threads (rounds.h), and once with very many messages. The other rows of these works are in
+// The rows of the papers on event-based actors and on selectors that no wake-up is lost. Each runs with many seeds,
+// many times on threads (rounds.h), and once with very many messages. The other rows of these papers are in
 // eba_receive_test.cc and sel_mailbox_test.cc.
 #include <cstdint>
 #include <thread>
@@ -17,7 +17,7 @@
 namespace understudy {
 namespace {
 
-// Alternates two receives; tells how far each sender has come when all has come.
+// Alternates between two receives. After the last message, it reports how many messages were out of order.
 class Alternating final : public Actor {
  public:
   struct Item {
@@ -52,7 +52,7 @@ class Alternating final : public Actor {
   int mistakes_ = 0;
 };
 
-// Senders send while their receiver, which alternates two receives, goes to sleep and is woken.
+// Senders send while their receiver, which alternates between two receives, becomes idle and is woken.
 void SendAgainstReceive(ActorSystem& system, Random& random) {
   constexpr int kSenders = 3;
   constexpr int kEach = 6;
@@ -86,13 +86,13 @@ TEST(WakeUpRaceTest, NoWakeUpOfAReceiveIsLostWithEverySeed) { WithEverySeed(Send
 TEST(WakeUpRaceTest, NoWakeUpOfAReceiveIsLostOnThreads) { OnThreads(SendAgainstReceive); }
 
 // EBA 5
-// Four senders of 250,000 messages instead of 1e6 each, for a debug build; on the thread pool.
+// Four senders send 250,000 messages each instead of 1e6, because this is a debug build; on the thread pool.
 TEST(WakeUpRaceTest, NoWakeUpIsLostAndNoMessageIsHandledTwice) {
   constexpr int kSenders = 4;
   constexpr int kEach = kIsSanitized ? 10'000 : 250'000;
   ActorSystem system({.log = &LogSink::Null()});
   Ref<Alternating> receiver = system.Spawn<Alternating>(kSenders, kEach);
-  // It has started: before, it holds a few messages only.
+  // The receiver has started. Before its start it accepts only a few messages.
   EXPECT_EQ(*system.Ask(receiver[&Alternating::ready], 0, absl::Minutes(1)), 0);
   std::vector<std::thread> senders;
   for (int sender = 0; sender < kSenders; ++sender) {
@@ -108,7 +108,7 @@ TEST(WakeUpRaceTest, NoWakeUpIsLostAndNoMessageIsHandledTwice) {
   EXPECT_EQ(system.Ledger().waiting, 0);
 }
 
-// Counts what it gets while `toggle` opens and closes the mailbox; in `taken` too, if that is not null.
+// Counts items while `toggle` opens and closes the mailbox; also in `taken`, if that is not null.
 class Flicker final : public Actor {
  public:
   Mailbox<"item", int> item{this, {.capacity_messages = 1'000'000}};
@@ -130,8 +130,8 @@ class Flicker final : public Actor {
   Behavior closed_{"closed", On(toggle, &Flicker::Toggle), On(count, [this](int) { return count_; })};
 };
 
-// Two actors send items, and two others open and close their mailbox and leave it open: every item is taken, also when
-// nothing follows it that would wake the receiver.
+// Two actors send items, and two others open and close the mailbox and leave it open. Every item must be taken, also
+// when no later message would wake the receiver.
 void SendAgainstOpening(ActorSystem& system, Random& random) {
   constexpr int kActors = 2;
   constexpr int kEach = 6;
@@ -171,11 +171,11 @@ TEST(WakeUpRaceTest, NoWakeUpIsLostBetweenSendsAndOpeningsWithEverySeed) { WithE
 TEST(WakeUpRaceTest, NoWakeUpIsLostBetweenSendsAndOpeningsOnThreads) { OnThreads(SendAgainstOpening); }
 
 // SEL 3
-// Racing: a million sends, openings and closings on the thread pool; no wake-up is lost.
+// A million sends, openings and closings race on the thread pool. No wake-up may be lost.
 TEST(WakeUpRaceTest, NoWakeUpIsLostBetweenSendsAndOpenings) {
   ActorSystem system({.log = &LogSink::Null()});
   Ref<Flicker> flicker = system.Spawn<Flicker>();
-  // It has started: before, it holds a few messages only.
+  // The receiver has started. Before its start it accepts only a few messages.
   EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 0);
   constexpr int kEach = 250'000;
   std::vector<std::thread> threads;
@@ -189,7 +189,7 @@ TEST(WakeUpRaceTest, NoWakeUpIsLostBetweenSendsAndOpenings) {
   }
   for (std::thread& thread : threads) thread.join();
   flicker[&Flicker::toggle].Tell(true);
-  // In the order of arrival, so after all items.
+  // The call is handled in the order of arrival, so after all items.
   EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 2 * kEach);
   EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
 }

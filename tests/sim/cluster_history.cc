@@ -22,7 +22,7 @@
 namespace understudy {
 namespace {
 
-// The longest that a node is cut off, or paused, and a session lives all the same.
+// An upper bound on how long a session survives while its node is cut off or paused.
 constexpr absl::Duration kNoticedWithin = absl::Minutes(1);
 
 std::pair<std::string, std::string> NodesOf(const std::string& a, const std::string& b) {
@@ -61,18 +61,19 @@ void ClusterHistory::End(Life& life) {
 }
 
 void ClusterHistory::OnTrapped(LifeId life, Pid from, const ExitReason& reason) {
-  // One that has not started found its name taken, and another's loss may come along a link.
+  // An actor that has not started found its name taken, and a linked actor's loss comes from the linked actor's pid.
   const bool is_loss = reason.kind() == ExitReason::Kind::kNameConflict && reason.detail() == lives_[life].name &&
                        reason.cause() == nullptr && from == lives_[life].pid && lives_[life].has_started;
   if (!is_loss) return;
   lives_[life].has_lost_its_name = true;
-  // Of one that ends by a link it is not known whose loss it was.
+  // An actor that may end can also exit because of a link; the name lost is then possibly that of the linked actor.
   if (!lives_[life].may_end && !HasRival(life)) {
-    Complain(absl::StrCat(Describe(life), " lost its name to nobody of the cluster"));
+    Complain(absl::StrCat(Describe(life), " lost its name, and no other actor of the cluster owned it"));
   }
 }
 
-// Another owner of its name, whose end, if it has one, may not have been known when it won.
+// Returns true if another actor owned the name of `life`. That actor may have ended recently, because the node that
+// resolved the conflict may not have known of its end.
 bool ClusterHistory::HasRival(LifeId life) const {
   const Life& its = lives_[life];
   return std::any_of(lives_.begin(), lives_.end(), [&](const Life& other) {
@@ -104,7 +105,7 @@ void ClusterHistory::OnWaited(int64_t number, MonotonicTime since, const absl::S
 void ClusterHistory::OnHandled(LifeId life, Box box, int64_t number) {
   const auto found = tells_.find(number);
   if (found == tells_.end()) {
-    Complain(absl::StrCat(Describe(life), " handled message ", number, ", which nobody sent"));
+    Complain(absl::StrCat(Describe(life), " handled message ", number, ", which no actor sent"));
     return;
   }
   Tell& tell = found->second;
@@ -127,7 +128,7 @@ int64_t ClusterHistory::OnAsking(LifeId from, LifeId to) {
 void ClusterHistory::OnAskHandled(LifeId life, int64_t number) {
   const auto found = asks_.find(number);
   if (found == asks_.end() || found->second.to != life) {
-    Complain(absl::StrCat(Describe(life), " was asked ", number, ", which is not asked of it"));
+    Complain(absl::StrCat(Describe(life), " handled ask ", number, ", which was not sent to it"));
   } else if (++found->second.handled > 1) {
     Complain(absl::StrCat("ask ", number, " was handled twice"));
   }
@@ -156,7 +157,7 @@ void ClusterHistory::OnDown(int monitor, const ExitReason& reason) {
 void ClusterHistory::OnDeadLetter(const DeadLetter& letter) {
   const LifeId from = Find(letter.from);
   const LifeId to = Find(letter.to);
-  if (from < 0 || to < 0) return;  // a foreigner's, or of the test itself
+  if (from < 0 || to < 0) return;  // another sender: an actor of the hostile peer, or the test itself
   if (letter.mailbox == "trader/box") ++letters_[{from, to, Box::kRefusing}];
   if (letter.mailbox == "trader/drops") ++letters_[{from, to, Box::kDropping}];
 }
@@ -181,8 +182,9 @@ bool ClusterHistory::Runs(LifeId life, const Counts& counts) const {
   return counts.running.contains(lives_[life].incarnation.bits);
 }
 
-// Whether nothing that happened may have lost it without a word to its sender alone. Complains if the end of its
-// session was not told.
+// Returns true if a loss of this message must have been reported by a dead letter or a counted drop, because sender and
+// receiver are on one node or the session that accepted the message is live. Complains if that session has ended and
+// the sender's node was not told.
 bool ClusterHistory::IsSure(const Tell& tell, const Counts& counts) {
   const Life& from = lives_[tell.from];
   const Life& to = lives_[tell.to];
@@ -198,14 +200,14 @@ void ClusterHistory::CheckTells(const Counts& counts) {
   std::map<Route, Missing> missing;
   for (const auto& [number, tell] : tells_) {
     if (tell.state == Tell::State::kRefused && tell.was_handled) {
-      Complain(absl::StrCat("message ", number, " was refused, and handled"));
+      Complain(absl::StrCat("message ", number, " was refused and then handled"));
     }
     if (tell.state == Tell::State::kSending && IsAlive(tell.from) && Runs(tell.from, counts)) {
       Complain(absl::StrCat("the send of message ", number, " by ", Describe(tell.from), " has no outcome"));
     }
     if (tell.was_handled || tell.state != Tell::State::kSent) continue;
     const bool is_sure = IsSure(tell, counts);
-    if (!Runs(tell.to, counts)) continue;  // it was lost with its receiver's process
+    if (!Runs(tell.to, counts)) continue;  // its receiver's process has crashed
     Missing& its = missing[{tell.from, tell.to, tell.box}];
     ++(is_sure ? its.sure : its.doubtful);
   }
@@ -213,7 +215,7 @@ void ClusterHistory::CheckTells(const Counts& counts) {
 }
 
 void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const Counts& counts) {
-  std::map<uint64_t, int64_t> not_told;  // of dropping mailboxes, by the receiver's incarnation
+  std::map<uint64_t, int64_t> not_told;  // missing from mailboxes that drop their oldest, by the receiver's incarnation
   std::map<std::pair<std::string, std::string>, int64_t> lost;
   for (const auto& [route, its] : missing) {
     const auto& [from, to, box] = route;
@@ -225,7 +227,7 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
       not_told[lives_[to].incarnation.bits] += sure;
     } else if (sure > 0) {
       Complain(absl::StrCat(sure, " messages that were accepted from ", Describe(from), " to ", Describe(to),
-                            " are gone, and nobody was told; ", letters, " dead letters"));
+                            " were lost without a report; dead letters: ", letters));
     }
     if (box == Box::kRefusing) lost[NodesOf(lives_[from].node, lives_[to].node)] += doubtful;
   }
@@ -242,7 +244,8 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
   for (const auto& [incarnation, count] : not_told) {
     const auto dropped = counts.dropped.find(incarnation);
     if (count > (dropped == counts.dropped.end() ? 0 : dropped->second)) {
-      Complain(absl::StrCat(count, " messages are gone from mailboxes that drop the oldest, more than were dropped"));
+      Complain(absl::StrCat(
+          count, " messages are missing from mailboxes that drop the oldest, more than were counted as dropped"));
     }
   }
   for (const auto& [nodes, count] : lost) {
@@ -251,7 +254,7 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
     if (!counts.is_unconfirmed_known || counts.may_be_robbed) continue;
     if (count > (unconfirmed == counts.unconfirmed.end() ? 0 : unconfirmed->second)) {
       Complain(absl::StrCat(count, " messages between ", nodes.first, " and ", nodes.second,
-                            " are gone with sessions that ended, more than were unconfirmed"));
+                            " were lost with sessions that ended, more than were unconfirmed"));
     }
   }
 }
@@ -277,8 +280,8 @@ void ClusterHistory::CheckMonitors(const Counts& counts) {
         monitor.reason.kind() == ExitReason::Kind::kNoConnection ||
         (counts.may_be_taken_for_dead && monitor.reason.kind() == ExitReason::Kind::kNoProcess);
     if (monitor.fired > 0 && is_alive && !is_of_the_session) {
-      Complain(
-          absl::StrCat("a monitor of ", Describe(monitor.target), ", which lives, fired: ", monitor.reason.ToString()));
+      Complain(absl::StrCat("a monitor of ", Describe(monitor.target),
+                            ", which is alive, fired: ", monitor.reason.ToString()));
     }
   }
 }
@@ -287,9 +290,9 @@ void ClusterHistory::CheckEnds(const Counts& counts) {
   for (LifeId life = 0; life < static_cast<LifeId>(lives_.size()); ++life) {
     const Life& its = lives_[life];
     if (!its.has_ended || its.may_end || !Runs(life, counts)) continue;
-    // Without a start its name was taken.
+    // An actor that was to be published under a name and did not start found the name taken.
     if (!its.name.empty() && (!its.has_started || its.has_lost_its_name)) continue;
-    Complain(absl::StrCat(Describe(life), " has ended, and nobody of the cluster ended it: ", its.end));
+    Complain(absl::StrCat(Describe(life), " has ended, but the test did not end it: ", its.end));
   }
 }
 

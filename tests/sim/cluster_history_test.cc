@@ -1,6 +1,6 @@
-// Many random histories of clusters with every kind of fault, half of them with a hostile peer. Each accepted message
-// has a disposition that was told, monitors fire once, names agree, memory is bounded, and honest nodes still talk in
-// the end.
+// Runs many random histories of clusters with every kind of fault, half of them with a hostile peer. Checks that the
+// disposition of each accepted message was reported, that monitors fire once, that nodes agree on names, that memory is
+// bounded, and that honest nodes can still talk to each other in the end.
 //
 //   bazel test //tests/sim:cluster_history_test --test_env=UNDERSTUDY_SEED=7
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace understudy {
 namespace {
 
 constexpr int kSeeds = 2000;
-constexpr int kParts = 8;  // each a test of its own, for shards
+constexpr int kParts = 8;  // each part is a test of its own, so that Bazel can shard them
 
-// The seeds of that part, or the environment's one in the first.
+// Returns the seeds of part `part`. If the environment sets a seed, the first part has that seed and the others none.
 std::vector<uint64_t> SeedsOfPart(int part) {
   if (const auto only = SeedFromEnvironment())
     return part == 0 ? std::vector<uint64_t>{*only} : std::vector<uint64_t>();
@@ -41,7 +41,7 @@ TEST_P(ClusterHistoryTest, EveryAcceptedMessageHasAFateMonitorsFireOnceNamesAgre
   }
   std::cout << tally.ToString() << "\n";
   if (SeedFromEnvironment().has_value()) return;
-  // Each kind of fault, and each outcome of a message, has occurred in some run.
+  // Each kind of fault and each outcome of a message must have occurred in some run.
   EXPECT_GT(tally.cuts, 0);
   EXPECT_GT(tally.one_way, 0);
   EXPECT_GT(tally.two_way, 0);

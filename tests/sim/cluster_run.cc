@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kNames = 4;
 constexpr size_t kLargeBytes = 150'000;
-// Heartbeats, answers of the name table and the like, whose bounds are not made small here.
+// An allowance for heartbeats, messages of the name table and similar traffic, whose bounds the test does not reduce.
 constexpr int64_t kOtherBytes = int64_t{1} << 20;
 
 std::string NameOf(uint64_t number) { return absl::StrCat("shared/", number); }
@@ -138,7 +138,7 @@ void ClusterRun::OnPeer(absl::string_view node, const PeerEvent& event) {
   ++tally_.sessions_ended;
   if (absl::StrContains(event.detail, "bad frame")) {
     ++tally_.bad_frames;
-    // Honest nodes break no rule.
+    // A bad frame must not come from an honest node.
     const auto honest = incarnations_.find(event.node);
     if (honest != incarnations_.end() && honest->second == event.incarnation &&
         impostors_ != HostilePeer::Impostor::kSameIncarnation) {
@@ -176,7 +176,7 @@ std::string ClusterRun::Run() {
   return wrong;
 }
 
-// ---- What may happen ----
+// ---- Random steps ----
 
 void ClusterRun::DoSomething() {
   if (hostile_ != nullptr) {
@@ -269,7 +269,7 @@ void ClusterRun::Spawn(absl::string_view node, absl::string_view name) {
   history_.SetPid(life, ref.pid());
 }
 
-// Spawns actors under one of a few names, which all nodes use, so that names conflict.
+// Spawns an actor, or two, under one of a few names that all nodes use, so that names conflict.
 void ClusterRun::SpawnNamed() {
   const std::string name = NameOf(random_.Below(kNames));
   Spawn(ARunningNode(), name);
@@ -297,7 +297,7 @@ void ClusterRun::SendErrand() {
   }
 }
 
-// A monitor mostly, perhaps of one that has ended; or a link.
+// Lets an actor monitor another, which may have ended; less often, links the two or ends a monitor.
 void ClusterRun::TieTwo() {
   const LifeId from = ALife();
   const LifeId to = ALife();
@@ -334,7 +334,7 @@ void ClusterRun::EndOne() {
     case 2:
       system.RequestStop(pid);
       break;
-    default: {  // by another, which may be on another node
+    default: {  // another actor kills it, perhaps from another node
       const LifeId other = ALife();
       if (other < 0 || !history_.IsAlive(other)) return;
       const Pid target = As(history_.lives()[other].node, life);
@@ -365,7 +365,7 @@ void ClusterRun::TellTheHostile() {
   hostile_->Learn(its.node, address);
 }
 
-// ---- The end ----
+// ---- The end of a run ----
 
 void ClusterRun::HealAll() {
   if (hostile_ != nullptr) hostile_->Leave();
@@ -382,7 +382,7 @@ void ClusterRun::HealAll() {
       Spawn(a);
     }
   }
-  // Within this time, nodes learn of lost sessions and connect again, and errands end.
+  // This is long enough for nodes to learn of lost sessions and to reconnect, and for errands to end.
   RunFor(absl::Seconds(15));
   history_.EndTheUnstarted();
   for (LifeId life = 0; life < static_cast<LifeId>(history_.lives().size()); ++life) {
@@ -397,7 +397,7 @@ void ClusterRun::HealAll() {
   RunFor(absl::Seconds(5));
 }
 
-// ---- Parts ----
+// ---- Random choices and addresses ----
 
 std::string ClusterRun::ARunningNode() {
   if (incarnations_.empty()) return "";

@@ -1,6 +1,6 @@
 // ClusterRun: one random history of a simulated cluster, and its checks. Traders on two to four nodes do errands while
-// streams break, directions stall or are slow, nodes pause, crash and come back, and actors end and claim the same
-// names; a hostile peer may take part. Then all faults are healed, and the promises are checked.
+// streams break, single directions stall or are slow, nodes pause, crash and restart, and actors end and claim the same
+// names; a hostile peer may take part. Then all faults are healed and the guarantees are checked.
 //
 //   ClusterRun run(/*seed=*/7);
 //   EXPECT_EQ(run.Run(), "");
@@ -34,10 +34,10 @@ class ClusterRun {
  public:
   explicit ClusterRun(uint64_t seed);
 
-  // Runs the cluster and returns each violation as a line; an empty text if there is none. Call once.
+  // Runs the cluster and returns one line for each violation, or an empty text if there is none. Call once.
   std::string Run();
 
-  // How often what happened, over the whole run.
+  // How often each kind of fault and each outcome occurred in the whole run.
   struct Tally {
     int64_t cuts = 0, one_way = 0, two_way = 0, pauses = 0, crashes = 0, slow = 0, kills = 0;
     int64_t sessions_ended = 0, welcomes = 0, hostile_frames = 0, bad_frames = 0, conflicts = 0;
@@ -55,7 +55,7 @@ class ClusterRun {
 
   static SimulatedCluster::Options OptionsOf(Random& random, ClusterRun& run);
   void OnPeer(absl::string_view node, const PeerEvent& event);
-  void Watch(absl::string_view node);  // its dead letters
+  void Watch(absl::string_view node);  // subscribes to its dead letters
 
   // The random steps of a run.
   void DoSomething();
@@ -70,7 +70,7 @@ class ClusterRun {
   void CrashOne();
   void TellTheHostile();
 
-  // cluster_run_checks.cc: looks while it runs, and at the end.
+  // Checks while the cluster runs, and checks at the end; see cluster_run_checks.cc.
   void Look();
   void LookAt(absl::string_view node);
 
@@ -84,7 +84,7 @@ class ClusterRun {
 
   std::string ANode() { return nodes_[random_.Below(nodes_.size())]; }
   std::string ARunningNode();
-  LifeId ALife();  // mostly one that lives; -1 if there is none
+  LifeId ALife();  // a live actor with high probability; -1 if none was found
   Pid As(absl::string_view node, LifeId life);
   uint64_t EpochOf(LifeId from, LifeId to);
   Ref<Trader> RefOf(LifeId life) { return Ref<Trader>(history_.lives()[life].pid); }
@@ -94,10 +94,10 @@ class ClusterRun {
   Random random_;
   std::vector<std::string> nodes_;
   HostilePeer::Impostor impostors_ = HostilePeer::Impostor::kNever;
-  bool one_dials_ = false;  // of two nodes
-  int64_t bytes_max_ = 0;   // that a session may have waiting
+  bool one_dials_ = false;  // only one node of each pair dials
+  int64_t bytes_max_ = 0;   // bound on the bytes that wait for one peer
   std::map<LifeId, Trader::Settings> settings_;
-  std::map<std::string, NodeIncarnation, std::less<>> incarnations_;  // of those that run
+  std::map<std::string, NodeIncarnation, std::less<>> incarnations_;  // of running nodes
   ClusterHistory::Counts counts_;
   Tally tally_;
   ClusterHistory history_;

@@ -1,4 +1,4 @@
-// ClusterRun: the checks that it makes while it runs and in the end.
+// ClusterRun: the checks that it makes during a run and at its end.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@
 
 namespace understudy {
 
-// ---- Looks while it runs ----
+// ---- Checks during a run ----
 
 void ClusterRun::Look() {
   for (const auto& [node, incarnation] : incarnations_) LookAt(node);
@@ -32,11 +32,11 @@ void ClusterRun::Look() {
 void ClusterRun::LookAt(absl::string_view node) {
   int64_t granted = 0;
   const std::vector<PeerStatus> peers = cluster_->core(node).Peers();
-  // A node has as many peers as the cluster has nodes: all others, and the hostile peer. An impostor uses the name of
-  // an honest node, so it adds no peer.
+  // A node has at most as many peers as the cluster has nodes: all other nodes, and the hostile peer. An impostor uses
+  // the name of an honest node, so it adds no peer.
   if (peers.size() > nodes_.size()) history_.Complain(absl::StrCat(node, " has ", peers.size(), " peers"));
   for (const PeerStatus& peer : peers) {
-    // What the hostile peer wants may be of any mailbox.
+    // Credit of the hostile peer is not counted, because it may be for any mailbox, and `capacity` covers only some.
     if (peer.node != kHostile && impostors_ == HostilePeer::Impostor::kNever) granted += peer.credit_given.messages;
     if (!peer.ledger.balances()) history_.Complain(absl::StrCat("a ledger of ", node, " does not balance"));
     if (peer.bytes_waiting > bytes_max_) {
@@ -46,16 +46,16 @@ void ClusterRun::LookAt(absl::string_view node) {
   int64_t capacity = 0;
   for (const auto& [life, settings] : settings_) {
     if (history_.lives()[life].incarnation != incarnations_.find(node)->second) continue;
-    capacity += 2 * settings.capacity + 2 * settings.drops_capacity;  // of one that has ended, some may not be back
+    capacity += 2 * settings.capacity + 2 * settings.drops_capacity;  // doubled: credit may outlive its actor
     for (const MailboxLedger& mailbox : cluster_->system(node).MailboxLedgers(history_.lives()[life].pid)) {
       const bool drops = mailbox.mailbox == "trader/drops";
       if (!drops && mailbox.mailbox != "trader/box" && mailbox.mailbox != "trader/ask") continue;
-      // Beside its capacity each session's first allowance may be there.
+      // In addition to the mailbox's capacity, the first allowance of each session may be waiting.
       const int64_t room =
           (drops ? 2 * settings.drops_capacity : settings.capacity) + 1 +
           kCreditTerms.first_allowance.messages * (1 + tally_.sessions_ended + static_cast<int64_t>(peers.size()));
       if (mailbox.messages.waiting > room) {
-        history_.Complain(absl::StrCat("too much waits on ", node, ": ", mailbox.ToString()));
+        history_.Complain(absl::StrCat("too many messages wait on ", node, ": ", mailbox.ToString()));
       }
     }
   }
@@ -64,17 +64,17 @@ void ClusterRun::LookAt(absl::string_view node) {
   }
 }
 
-// ---- The end ----
+// ---- Checks at the end ----
 
 void ClusterRun::CheckConnected() {
   for (const std::string& node : nodes_) {
     const std::vector<PeerStatus> peers = cluster_->core(node).Peers();
     if (peers.size() != nodes_.size() - 1) history_.Complain(absl::StrCat(node, " has ", peers.size(), " peers left"));
     for (const PeerStatus& peer : peers) {
-      if (!peer.is_up) history_.Complain(absl::StrCat(node, " did not find ", peer.node, " again"));
+      if (!peer.is_up) history_.Complain(absl::StrCat(node, " did not reconnect to ", peer.node));
       if (peer.ledger.waiting != 0) history_.Complain(absl::StrCat("envelopes wait at ", node, " for ", peer.node));
       if (!peer.credit_held.is_zero() || !peer.credit_given.is_zero()) {
-        history_.Complain(absl::StrCat(node, " holds or gave credit that ", peer.node, " does not use"));
+        history_.Complain(absl::StrCat(node, " holds or has granted unused credit of ", peer.node));
       }
       if (cluster_->network().streams(node, peer.node) != 1) {
         history_.Complain(
@@ -125,7 +125,7 @@ void ClusterRun::CheckNames() {
       const LifeId owner = history_.Find(record.pid);
       if (owner < 0 || !history_.IsAlive(owner) || history_.lives()[owner].name != record.name ||
           history_.lives()[owner].has_lost_its_name) {
-        history_.Complain(absl::StrCat(node, " shows the name ", record.name, " of nobody of that name"));
+        history_.Complain(absl::StrCat(node, " shows the name ", record.name, " with an actor that does not own it"));
       }
     }
   }
@@ -137,28 +137,29 @@ void ClusterRun::CheckNames() {
     for (const std::string& node : nodes_) {
       const absl::optional<NameRecord> record = cluster_->system(node).registry().Find(its.name);
       if (!record.has_value() || history_.Find(record->pid) != life) {
-        history_.Complain(absl::StrCat(history_.Describe(life), " lives, and ", node, " shows another owner or none"));
+        history_.Complain(absl::StrCat(history_.Describe(life), " is alive, but ", node,
+                                       " shows another owner of its name, or none"));
       }
     }
   }
 }
 
-// All of each mailbox's capacity is free for local senders.
+// Checks that local senders can use the whole capacity of each mailbox.
 void ClusterRun::CheckRoom() {
   for (LifeId life = 0; life < static_cast<LifeId>(history_.lives().size()); ++life) {
     if (!history_.IsAlive(life)) continue;
-    net_testing::Note note;  // a foreigner's, as the history sees it
+    net_testing::Note note;  // number 0: the history counts it as a message of no actor
     int64_t sent = 0;
     while (sent < 100 && RefOf(life)[&Trader::box].Send(note).ok()) ++sent;
     if (sent != settings_[life].capacity) {
-      history_.Complain(absl::StrCat(history_.Describe(life), " has room for ", sent, " messages, and not for ",
+      history_.Complain(absl::StrCat(history_.Describe(life), " has room for ", sent, " messages, expected ",
                                      settings_[life].capacity));
     }
   }
   RunFor(absl::Seconds(1));
 }
 
-// Each node's actors reach those of each other node.
+// Checks that on each node an actor can send to actors of all other nodes.
 void ClusterRun::CheckTalk() {
   std::vector<LifeId> speakers;
   for (const std::string& node : nodes_) {

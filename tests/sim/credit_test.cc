@@ -1,6 +1,6 @@
-// Room in one node's mailboxes for messages of other nodes (semantics 7.5): a message that a session has accepted is
-// never refused for lack of room, the first message to a mailbox is not refused at all, and credit that is not used is
-// returned.
+// Credit: capacity in one node's mailboxes that is reserved for messages of other nodes (semantics 7.5). A message that
+// a session has accepted is never refused for lack of room, the first message to a mailbox is always accepted, and
+// unused credit is returned.
 #include "understudy/transport/codec/credit.h"
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace {
 
 class CreditTest : public ::testing::Test {
  protected:
-  // Node "home" has the store; the others are "n0", "n1", …, each joined with home alone.
+  // Node "home" has the store. The other nodes are "n0", "n1", …; each of them connects only to home.
   void Join(int others, MailboxOptions options, absl::Duration pause = absl::ZeroDuration()) {
     SimulatedCluster::Options cluster{.nodes = {"home"},
                                       .hub = "home",
@@ -43,13 +43,13 @@ class CreditTest : public ::testing::Test {
     store_ = cluster_->system("home").Spawn<Store>(handled_, options, pause);
     Run();
   }
-  // The store's mailbox as that node sees it.
+  // Returns the store's mailbox as node `node` addresses it.
   Channel<net_testing::Note> Box(absl::string_view node) {
     TestSystem& system = cluster_->system(node);
     const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
     return Ref<Store>(internal::PidAt(place, internal::AddressOf(store_.pid())))[&Store::box];
   }
-  // Sends notes in rounds with a pause after each; how many were accepted.
+  // Sends `rounds` rounds of notes with a pause after each, and returns how many notes were accepted.
   int64_t Send(const std::vector<int>& nodes, int rounds, int each, absl::string_view text = "") {
     int64_t accepted = 0;
     for (int round = 0; round < rounds; ++round) {
@@ -92,7 +92,7 @@ class CreditTest : public ::testing::Test {
 TEST_F(CreditTest, EachTellThatWasAcceptedIsHandled) {
   Join(1, {.capacity_messages = 100});
   const int64_t accepted = Send({0}, 20, 50);
-  EXPECT_GT(accepted, 50) << "about half of the capacity, and the allowance";
+  EXPECT_GT(accepted, 50) << "about half of the capacity, plus the allowance";
   EXPECT_LE(accepted, 100 + kCreditTerms.first_allowance.messages);
   Open();
   EXPECT_EQ(Handled(), accepted);
@@ -125,7 +125,7 @@ TEST_F(CreditTest, BytesOfAPeerThatWaitInAClosedMailboxAreBounded) {
   const std::string text(50'000, 'x');
   const int64_t accepted = Send({0}, 100, 10, text);
   EXPECT_GT(accepted, 100);
-  // The last message by the allowance may exceed it.
+  // The last message that the allowance admits may exceed it.
   EXPECT_LE(accepted * 50'000, (int64_t{16} << 20) + kCreditTerms.first_allowance.bytes + 50'000);
   Open();
   EXPECT_EQ(Handled(), accepted);
@@ -155,7 +155,7 @@ TEST_F(CreditTest, TheFirstTellOfEachOf64PeersToAFullMailboxOfOneIsNotRefused) {
   EXPECT_EQ(Send(nodes, 1, 1), 0);
   Open();
   EXPECT_EQ(Handled(), 1 + (1 + more) * kOthers);
-  EXPECT_EQ(Send(nodes, 1, 1), kOthers) << "the allowance is there again";
+  EXPECT_EQ(Send(nodes, 1, 1), kOthers) << "the first allowance is available again";
 }
 
 TEST_F(CreditTest, ALargeMessageNeedsNoRoundTripEither) {
@@ -186,8 +186,8 @@ TEST_F(CreditTest, AMessageLargerThanItsMailboxIsSentAfterSmallOnesAndAgainWhenI
   EXPECT_EQ(Handled(), 5);
 }
 
-// A message may be larger than the share of its node, or than the mailbox, which then has to be empty: room for small
-// messages that its node holds and does not use would be in its way.
+// A message may be larger than its node's share of the mailbox, or larger than the mailbox, which must then be empty
+// before it can be admitted. Credit for small messages that the node holds and does not use must not prevent that.
 TEST_F(CreditTest, ALargeMessageIsNotKeptOutByTheSmallRoomThatItsNodeHolds) {
   const std::vector<std::pair<MailboxOptions, size_t>> cases = {
       {{.capacity_messages = 1000, .capacity_bytes = 100'000}, 80'000}, {{.capacity_messages = 1000}, 20 << 20}};
@@ -200,14 +200,14 @@ TEST_F(CreditTest, ALargeMessageIsNotKeptOutByTheSmallRoomThatItsNodeHolds) {
     store_[&Store::close].Tell(1);
     Run();
     const std::string text(bytes, 'x');
-    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "by the first allowance";
+    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "admitted by the first allowance";
     EXPECT_EQ(Send({0}, 1, 1, text), 0);
     int64_t sent = 0;
     for (int i = 0; i < 8 && sent == 0; ++i) {
       Run(kCreditIdle / 20);
       sent = Send({0}, 1, 1, text);
     }
-    EXPECT_EQ(sent, 1) << "the mailbox has room, and nobody else wants it";
+    EXPECT_EQ(sent, 1) << "the mailbox has room that no other sender wants";
     Run(2 * kCreditIdle);
     EXPECT_EQ(HomesView("n0").credit_given, RoomAmount());
   }
@@ -228,7 +228,7 @@ TEST_F(CreditTest, ASenderThatFindsNoRoomHasWhatOthersDoNotUseSoon) {
   Open();
   for (const int node : {0, 1}) (void)Send({node}, 2, 40);
   ASSERT_GT(HomesView("n0").credit_given.messages + HomesView("n1").credit_given.messages, 0);
-  // Another behaviour would close the mailbox; here the local sender is quicker than the handler.
+  // Closing the mailbox would need another behavior. Here the local sender fills it before the handler runs.
   net_testing::Note note;
   note.set_number(-1);
   int64_t sent = 0;

@@ -1,6 +1,6 @@
-// Messages that expire in a closed mailbox, and calls that are cancelled there, give their room back as soon as
-// somebody wants room, here or on another node (semantics 3.9, 7.5): nothing else takes them out of the mailbox before
-// it opens.
+// Messages that expire in a closed mailbox, and calls that are cancelled there, give their room back as soon as a
+// sender on this or another node wants room (semantics 3.9, 7.5). Otherwise they would stay in the mailbox until it
+// opens.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ using ::testing::SizeIs;
 using Query = Call<net_testing::Note, net_testing::Answer>;
 constexpr int64_t kCapacity = 8;
 
-// Opens neither of its mailboxes.
+// An actor that never opens its mailboxes.
 class Closed final : public Actor {
  public:
   Mailbox<"closed/note", net_testing::Note> note{this,
@@ -50,7 +50,7 @@ class Closed final : public Actor {
 
 using Outcomes = std::vector<absl::Status>;
 
-// Asks, or sends when there is room, once.
+// Sends one call, or one note as soon as there is room for it, and records the outcome.
 class Client final : public Actor {
  public:
   Mailbox<"client/ask", absl::Duration> ask{this};
@@ -77,13 +77,13 @@ class Client final : public Actor {
 
 class ExpiredRoomTest : public ::testing::Test {
  protected:
-  // "home" has the mailboxes.
+  // The actor with the mailboxes is on node "home".
   ExpiredRoomTest() : cluster_({.nodes = {"home", "n0", "n1"}, .hub = "home"}) {
     EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(10)));
     closed_ = cluster_.system("home").Spawn<Closed>();
     Run();
   }
-  // As that node sees it.
+  // Returns the actor as node `node` addresses it.
   Ref<Closed> At(absl::string_view node) {
     if (node == "home") return closed_;
     const NodePlace place = *cluster_.system(node).InternPeer("home", cluster_.system("home").incarnation());
@@ -92,7 +92,7 @@ class ExpiredRoomTest : public ::testing::Test {
   Ref<Client> NewClient(absl::string_view node, const std::shared_ptr<Outcomes>& outcomes) {
     return cluster_.system(node).Spawn<Client>(At(node), outcomes);
   }
-  // Asks from there until nothing is accepted any more; returns those whose calls were accepted.
+  // Sends calls from `node` until no more are accepted. Returns the clients whose calls were accepted.
   std::vector<Ref<Client>> FillWithQueries(absl::string_view node, absl::Duration timeout) {
     std::vector<Ref<Client>> askers;
     for (int refused = 0; refused < 5;) {
@@ -106,14 +106,14 @@ class ExpiredRoomTest : public ::testing::Test {
     }
     return askers;
   }
-  // A new client of n0 asks. Returns the outcome that it has at once, or nothing if its call was accepted.
+  // Sends a call from a new client on n0. Returns its outcome if it is refused at once; empty if it was accepted.
   Outcomes AskFromN0() {
     const auto outcomes = std::make_shared<Outcomes>();
     NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
     Run();
     return *outcomes;
   }
-  // Sends notes from there until nothing is accepted any more; how many were.
+  // Sends notes from `node` until no more are accepted. Returns how many were accepted.
   int64_t FillWithNotes(absl::string_view node) {
     int64_t accepted = 0;
     for (int refused = 0; refused < 5;) {
@@ -132,7 +132,8 @@ class ExpiredRoomTest : public ::testing::Test {
 
 TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToANodeThatFoundNone) {
   EXPECT_EQ(FillWithNotes("home"), kCapacity);
-  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages) << "which lies beside the capacity";
+  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages)
+      << "the first allowance is in addition to the capacity";
   Run(absl::Seconds(2));
   EXPECT_GT(FillWithNotes("n0"), 0);
 }
@@ -151,15 +152,15 @@ TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToASenderOfAnotherNodeT
   EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages);
   Run(absl::Seconds(2));
   const auto outcomes = std::make_shared<Outcomes>();
-  // The allowance would be there again when its notes have expired, and need no room.
+  // More senders wait than the first allowance admits when its notes have expired, so some of them need room.
   for (int i = 0; i < 3; ++i) NewClient("n0", outcomes)[&Client::send].Tell(absl::Minutes(1));
   Run(absl::Seconds(1));
   EXPECT_THAT(*outcomes, ElementsAre(absl::OkStatus(), absl::OkStatus(), absl::OkStatus()));
 }
 
-// Those that wait are more than the mailbox holds, so what gives room back is first what was there before, and then
-// what came when others waited already: by a sender of the node itself, or into room that was reserved for another
-// node.
+// More senders wait than the mailbox can hold. The first room comes from messages that were in the mailbox before the
+// senders began to wait; later room comes from messages that were admitted while others were waiting, either from a
+// sender on the same node or by credit of another node.
 TEST_F(ExpiredRoomTest, NotesThatExpireWhileSendersWaitGiveTheirRoomToThemInTime) {
   for (const char* const waits : {"home", "n0"}) {
     SCOPED_TRACE(waits);
@@ -178,7 +179,7 @@ TEST_F(ExpiredRoomTest, NotesThatExpireWhileSendersWaitGiveTheirRoomToThemInTime
   }
 }
 
-// The node n1 cannot take back its calls when they expire.
+// Node n1 is paused, so it cannot cancel its calls when they expire.
 TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTheyHaveExpired) {
   FillWithQueries("n1", absl::Seconds(5));
   FillWithQueries("home", absl::Hours(1));
@@ -186,9 +187,9 @@ TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTh
   cluster_.Pause("n1");
   for (int i = 0; i < 3; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
   Run(absl::Seconds(6));
-  // The first one that finds no room makes home look. The next one makes it grant what it has found.
+  // The first call that is refused makes home look for expired calls. The second makes home grant the room it found.
   for (int i = 0; i < 2; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
-  EXPECT_THAT(AskFromN0(), IsEmpty()) << "it waits in the mailbox";
+  EXPECT_THAT(AskFromN0(), IsEmpty()) << "the call was accepted";
   EXPECT_EQ(cluster_.core("home").Peers()[1].node, "n1");
   EXPECT_TRUE(cluster_.core("home").Peers()[1].is_live) << "the end of the session would have cancelled the calls";
 }
@@ -202,7 +203,7 @@ TEST_F(ExpiredRoomTest, CallsThatAreCancelledGiveTheirRoomToANodeThatFoundNone) 
     for (int i = 0; i < 3; ++i) EXPECT_THAT(AskFromN0(), ElementsAre(::testing::Truly(IsFull)));
     for (const Ref<Client>& asker : askers) cluster_.system(cancels).Kill(asker.pid());
     Run();
-    // The first that find no room make home look and grant what it has found.
+    // The first calls that are refused make home look for cancelled calls and grant the room that it found.
     bool is_taken = false;
     for (int i = 0; i < 3 && !is_taken; ++i) is_taken = AskFromN0().empty();
     EXPECT_TRUE(is_taken);

@@ -32,7 +32,7 @@ constexpr absl::string_view kMailboxes[] = {"trader/box", "trader/drops", "trade
 
 }  // namespace
 
-// Wire: a stream that the hostile peer opened.
+// Wire: a stream that the hostile peer opened, with the state of its session.
 class HostilePeer::Wire final : public FrameStream::Events {
  public:
   Wire(HostilePeer& peer, std::string its_node) : node(std::move(its_node)), peer_(peer) {}
@@ -48,16 +48,16 @@ class HostilePeer::Wire final : public FrameStream::Events {
   std::unique_ptr<FrameStream> stream;
   bool is_closed = false;
   std::string speaks_for;  // the name in its Hello
-  uint64_t own = 0;        // the incarnation there
+  uint64_t own = 0;        // the incarnation in its Hello
   uint64_t dial = 0;
   std::string key;
-  // The state of the session; set once there is a Welcome.
+  // The state of the session. It is set when the honest node's Welcome arrives.
   uint64_t epoch = 0;
   uint64_t incarnation = 0;  // the honest node's
   uint64_t next_number = 1;
   uint64_t received = 0;
   absl::optional<SessionSecret> secret;
-  std::vector<proto::NameMark> offers;  // that it has not answered
+  std::vector<proto::NameMark> offers;  // not confirmed yet
 
  private:
   HostilePeer& peer_;
@@ -105,7 +105,7 @@ void HostilePeer::Open() {
     wire.Write(recorded_[random_.Below(recorded_.size())]);
     return;
   }
-  if (Chance(20)) return;  // says nothing
+  if (Chance(20)) return;  // opens the stream and sends no Hello
   proto::Frame frame;
   *frame.mutable_hello() = HelloTo(node, wire);
   recorded_.push_back(frame.SerializeAsString());
@@ -133,7 +133,7 @@ proto::Hello HostilePeer::HelloTo(const std::string& node, Wire& wire) {
   if (Chance(3)) hello.set_advertise(Chance(2) ? options_.name : options_.honest[0]);
   *hello.mutable_times() = ToProto(SessionTimes());
   hello.mutable_times()->set_grace_ms(0);
-  // Resumes a session, or says that it is over: with its proof if that was its own.
+  // Resumes an earlier session or declares it ended. The proof is attached if the session was the hostile peer's own.
   for (const auto& other : wires_) {
     if (other->epoch == 0 || !other->secret.has_value() || other->node != node ||
         other->speaks_for != wire.speaks_for || Chance(2))
@@ -167,7 +167,7 @@ proto::Hello HostilePeer::HelloTo(const std::string& node, Wire& wire) {
 
 void HostilePeer::SayTo(Wire& wire) {
   proto::Frame frame = Header(wire);
-  if (wire.next_number == 1 && Chance(3)) {  // a session of one frame
+  if (wire.next_number == 1 && Chance(3)) {  // a session that consists of one frame
     Signal(wire, frame);
     frame.mutable_goodbye()->set_why("hostile");
   }
@@ -244,7 +244,7 @@ void HostilePeer::Credits(Wire& wire, proto::Frame& frame) {
   proto::Envelope envelope;
   for (uint64_t i = 1 + random_.Below(3); i > 0; --i) {
     proto::Credit& credit = *envelope.mutable_credits()->add_credits();
-    // Wants mostly: a grant, or a return of what was not granted, ends the session.
+    // Mostly sends WANT. A grant, or a return of credit that was not granted, makes the honest node end the session.
     credit.set_kind(Chance(10) ? static_cast<proto::Credit::Kind>(1 + random_.Below(5)) : proto::Credit::WANT);
     *credit.mutable_to() = credit.kind() == proto::Credit::GRANT ? Own(wire) : Theirs(wire);
     credit.set_mailbox(Mailbox(frame));
@@ -305,7 +305,7 @@ proto::NameClaim HostilePeer::Claim() {
   claim.set_cell(static_cast<uint32_t>(random_.Below(ActorAddress::kCellEnd)));
   claim.set_serial(1 + random_.Below(ActorAddress::kSerialEnd - 1));
   claim.set_number(++last_claim_);
-  // Mostly older than any honest one, and sometimes not possible.
+  // The claim is mostly older than any claim of an honest node, and sometimes its age is impossible.
   claim.set_age_nanos(Chance(30) ? static_cast<int64_t>(random_.Next())
                                  : static_cast<int64_t>(random_.Below(uint64_t{1} << 43)));
   return claim;
@@ -313,7 +313,7 @@ proto::NameClaim HostilePeer::Claim() {
 
 void HostilePeer::Names(Wire& wire, proto::Frame& frame) {
   proto::NameChanges changes;
-  // Confirms each name that was offered to it, as if it owned the name.
+  // Confirms each name that was offered to the hostile peer, as if it owned the name.
   for (const proto::NameMark& offer : std::exchange(wire.offers, {})) *changes.add_changes()->mutable_confirm() = offer;
   for (uint64_t i = 1 + random_.Below(4); i > 0; --i) {
     proto::NameChange& change = *changes.add_changes();
@@ -361,8 +361,8 @@ void HostilePeer::Control(proto::Frame& frame) {
   }
 }
 
-// Makes one number of the frame wrong, or lets an envelope that only a session itself sends come from an
-// actor or another node.
+// Falsifies one number of the frame, or gives an envelope that only a session may send an actor or another node as its
+// sender.
 void HostilePeer::Spoil(Wire& wire, proto::Frame& frame) {
   switch (random_.Below(6)) {
     case 0:
@@ -391,7 +391,7 @@ void HostilePeer::Spoil(Wire& wire, proto::Frame& frame) {
   }
 }
 
-// ---- What it hears ----
+// ---- Received frames ----
 
 void HostilePeer::OnFrame(Wire& wire, const std::string& bytes) {
   proto::Frame frame;
@@ -408,7 +408,7 @@ void HostilePeer::OnFrame(Wire& wire, const std::string& bytes) {
       wire.received = 0;
       if (!wire.key.empty() && welcome.key().size() == kSessionKeyBytes) wire.secret.emplace(wire.key, welcome.key());
     }
-    if (Chance(3)) return;  // takes the offer with what it says next, or never
+    if (Chance(3)) return;  // a later frame on this stream, if any, is its first use of the session
     proto::Frame first = Header(wire);
     first.mutable_heartbeat();
     wire.Write(first.SerializeAsString());
@@ -421,7 +421,7 @@ void HostilePeer::OnFrame(Wire& wire, const std::string& bytes) {
     proto::Envelope envelope;
     if (slot.part_of() == 0 && envelope.ParseFromString(slot.body())) LearnFrom(wire, envelope);
   }
-  // Mostly it keeps its sessions up.
+  // The hostile peer answers with a heartbeat mostly, which keeps its sessions alive.
   if (Chance(4)) return;
   proto::Frame answer = Header(wire);
   answer.mutable_heartbeat();
@@ -444,7 +444,7 @@ void HostilePeer::LearnFrom(Wire& wire, const proto::Envelope& envelope) {
   }
 }
 
-// ---- Parts ----
+// ---- Random parts of frames ----
 
 proto::Address HostilePeer::Own(const Wire& wire) {
   proto::Address address;

@@ -1,8 +1,8 @@
 // HostilePeer: a process in a simulated cluster that speaks the protocol and attacks. It opens streams to honest nodes,
-// in its own name or in theirs, with a proper handshake or without one, and then sends random well-formed frames:
-// forbidden ones, untrue ones, and too many of allowed ones.
+// under its own name or under the name of an honest node, with a proper handshake or without one. Then it sends random
+// well-formed frames: forbidden frames, frames with false contents, and too many of the allowed ones.
 //
-// The hostile peer knows only what any peer can know: the frames of its own sessions, and addresses that it was given.
+// The hostile peer knows only what a peer can know: the frames of its own sessions, and addresses that it was given.
 // All its choices follow from the seed. Threads: one. Lifetime: the peer must outlive the network, which ends its
 // streams.
 #ifndef UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
@@ -29,29 +29,29 @@ class HostilePeer {
   struct Options {
     uint64_t seed = 1;
     std::string name = "mallory";
-    std::vector<std::string> honest;  // whom it speaks to, and for
-    std::vector<std::string> names;   // of the cluster, that it would like to own
-    // kNever: both, where they are refused because the stream proves another name.
+    std::vector<std::string> honest;  // nodes that it opens streams to or poses as
+    std::vector<std::string> names;   // published names that it tries to claim
+    // With kNever the peer tries both, and is refused because the stream proves another name.
     Impostor impostor = Impostor::kNever;
   };
   HostilePeer(Options options, SimulatedNetwork& network);
   ~HostilePeer();
 
-  // Does one random thing.
+  // Performs one randomly chosen action.
   void Act();
-  // Closes all its streams, for good.
+  // Closes all streams. The peer opens no further streams.
   void Leave();
-  // Gives the peer the address of an actor of the node.
+  // Gives the peer the address of an actor of `node`.
   void Learn(absl::string_view node, const proto::Address& address);
 
-  // Welcomes that it was given, and frames that it wrote after one.
+  // The number of Welcomes that the peer received, and of frames that it wrote after one.
   int64_t welcomes() const { return welcomes_; }
   int64_t frames_written() const { return frames_written_; }
 
  private:
   class Wire;
   struct Target {
-    uint64_t incarnation = 0;  // as it last told, or 0
+    uint64_t incarnation = 0;  // from its last Welcome, or 0
     std::vector<proto::Address> addresses;
     uint64_t dials = 0;
   };
@@ -88,7 +88,7 @@ class HostilePeer {
   uint64_t incarnation_;
   std::map<std::string, Target> targets_;
   std::vector<std::unique_ptr<Wire>> wires_;
-  std::vector<std::string> recorded_;  // frames that it wrote or read
+  std::vector<std::string> recorded_;  // frames that it wrote or read, for replay
   uint64_t last_want_ = 0;
   uint64_t last_claim_ = 0;
   int64_t welcomes_ = 0;

@@ -1,5 +1,5 @@
-// From a name to a reply, between nodes in one process on virtual time: look up, monitor, ask, reply, with streams that
-// are cut, a partition, and a node that restarts.
+// The path from a name to a reply, between nodes in one process on virtual time: look up, monitor, ask, reply. Faults
+// are cut streams, a partition, and a node that restarts.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,8 @@ using ::testing::ElementsAre;
 
 using Diary = std::shared_ptr<std::vector<std::string>>;
 
-// Adds one, and says which life of it answered.
+// Answers each number plus `step`. The tests give each life of the adder its own step, so an answer shows which life
+// computed it.
 class Adder : public Actor {
  public:
   Mailbox<"adder/add", Call<net_testing::Note, net_testing::Answer>> add{this};
@@ -51,8 +52,8 @@ class Adder : public Actor {
   Behavior adding_{"adding", On(add, &Adder::Add)};
 };
 
-// Looks the adder up, monitors it and asks it, over and over; after a Down it
-// looks it up again. Every number is asked until it is answered.
+// Looks up the adder, monitors it and sends it each question in turn, and looks it up again after a Down. Each question
+// is repeated until it is answered.
 class Client : public Actor {
  public:
   Client(Diary diary, int64_t questions) : diary_(std::move(diary)), questions_(questions) {}

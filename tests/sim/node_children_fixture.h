@@ -47,11 +47,11 @@ class RemoteHouse {
   explicit RemoteHouse(uint64_t seed, bool grants = true)
       : cluster_({.seed = seed, .nodes = {"house", "worker-1", "worker-2"}, .insecure_loopback_grants = grants}) {}
 
-  // Until all nodes are connected.
+  // Runs until all nodes are connected.
   bool Join() {
     return cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(30));
   }
-  // Lets `node` host children from now on. The factory "worker" makes workers named "NODE/ARGUMENT", which behave as
+  // Lets `node` host children. The factory "worker" makes workers named "NODE/ARGUMENT", which behave as
   // ManOf(argument) says; "plain" takes no argument; "echo" makes an Echo.
   Ref<Actor> Host(const std::string& node, ChildHostOptions options = {}) {
     ActorFactories factories;
@@ -64,7 +64,7 @@ class RemoteHouse {
     factories.Add("echo", [node]() -> std::unique_ptr<Actor> { return std::make_unique<Echo>(node); });
     return cluster_.system(node).Spawn(HostChildren(factories, options));
   }
-  // Joined, both workers host, and all of it is known.
+  // Connects the nodes and lets both workers host children, and runs until the nodes know of each other's hosts.
   bool Open() {
     if (!Join()) return false;
     Host("worker-1");
@@ -77,7 +77,7 @@ class RemoteHouse {
     if (manner == nullptr) manner = std::make_shared<Manner>();
     return manner;
   }
-  // A permanent child on the first of both that is there.
+  // Returns a permanent child that starts on worker-1 or, if worker-1 is not available, on worker-2.
   static ChildBuilder OnBoth(const std::string& name) {
     return Remote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(name));
   }
@@ -104,7 +104,7 @@ class RemoteHouse {
     }
     return Pid();
   }
-  // "a running on worker-1, b stopped"
+  // Returns the states of the children as text, such as "a running on worker-1, b stopped".
   std::string StatesOf(SupervisorRef supervisor) {
     std::vector<std::string> states;
     for (const ChildInfo& child : ChildrenOf(supervisor)) {
@@ -114,7 +114,7 @@ class RemoteHouse {
     return absl::StrJoin(states, ", ");
   }
   static std::string NodeOf(Pid pid) { return internal::NodeTable::Find(pid.place())->name; }
-  // The worker as its own node knows it.
+  // Returns the worker's reference with a pid that is local to its own node.
   Ref<Worker> AtHome(Pid pid) {
     return Ref<Worker>(internal::PidAt(cluster_.system(NodeOf(pid)).node(), internal::AddressOf(pid)));
   }
@@ -130,7 +130,7 @@ class RemoteHouse {
     launcher_[&Launcher::exit].Tell(End{reason});
     Run();
   }
-  // Workers that live there, of whomever.
+  // Returns the number of workers that are alive on `node`, whichever supervisor started them.
   int LivingOn(const std::string& node) { return static_cast<int>(cluster_.system(node).live_actors()) - 1; }
 
   void Run(absl::Duration duration = absl::Milliseconds(100)) { cluster_.RunFor(duration); }
@@ -149,7 +149,7 @@ class RemoteHouse {
   Ref<Launcher> launcher_;
   std::vector<SupervisionEvent> events_;
   std::vector<std::string> lines_;
-  SimulatedCluster cluster_;  // its actors use what is above
+  SimulatedCluster cluster_;  // declared last, because its actors use the members above
 };
 
 }  // namespace understudy

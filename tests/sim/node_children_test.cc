@@ -1,4 +1,4 @@
-// Children on other nodes: how they start, end and stop. Each test runs with many seeds, since its promise must not
+// Children on other nodes: how they start, end and stop. Each test runs with many seeds, because the guarantee must not
 // depend on the order of turns.
 #include <cstdint>
 #include <memory>
@@ -48,7 +48,7 @@ TEST(ChildHostProtocolTest, EachMailboxHasRoomForTheCallsOfAllChildren) {
 class NodeChildrenTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override { ASSERT_TRUE(house_.Open()); }
-  // How a root with that child alone ends, which cannot start.
+  // Spawns a root whose only child cannot start, and returns the root's exit reason.
   std::string WhyNotStarted(const ChildBuilder& child) {
     house_.Spawn(OneForOne().Child("a", child));
     house_.Run(absl::Seconds(20));
@@ -61,7 +61,7 @@ class NodeChildrenTest : public ::testing::TestWithParam<uint64_t> {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, NodeChildrenTest, ::testing::Range<uint64_t>(1, 21));
 
-// ---- Start.
+// ---- Starts ----
 
 TEST_P(NodeChildrenTest, StartsOnTheFirstNodeAndIsShownWithIt) {
   const SupervisorRef root = house_.Spawn(OneForOne()
@@ -92,7 +92,7 @@ TEST_P(NodeChildrenTest, TheNextChildStartsOnlyWhenItHasStarted) {
   house_.Run(absl::Seconds(5));
   EXPECT_EQ(house_.journal().Take(), "start worker-1/a");
   EXPECT_FALSE(house_.life().has_started());
-  EXPECT_THAT(house_.StatesOf(root), HasSubstr("a starting on house"));  // its proxy, so far
+  EXPECT_THAT(house_.StatesOf(root), HasSubstr("a starting on house"));  // the state of its local proxy
 }
 
 TEST_P(NodeChildrenTest, OneThatDeclinesKeepsItsSpec) {
@@ -166,7 +166,7 @@ TEST_P(NodeChildrenTest, StartWithinBoundsItAndNothingIsLeftOver) {
   house_.ManOf("a")->start_hangs = true;
   EXPECT_THAT(WhyNotStarted(RemoteHouse::OnBoth("a").StartWithin(absl::Seconds(2))),
               HasSubstr("because of StartTimeout"));
-  EXPECT_EQ(house_.journal().Take(), "start worker-1/a");  // killed: no OnExit
+  EXPECT_EQ(house_.journal().Take(), "start worker-1/a");  // OnExit does not run, because the child was killed
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
 }
 
@@ -204,7 +204,7 @@ TEST_P(NodeChildrenTest, OneThatFindsItsNameTakenIsParkedUntilItIsFree) {
   EXPECT_EQ(house_.StatesOf(root), "a running on worker-1");
 }
 
-// ---- Ends and stops.
+// ---- Ends and stops ----
 
 TEST_P(NodeChildrenTest, ACrashRestartsItThereWithItsReason) {
   const SupervisorRef root = house_.Spawn(OneForOne().Child("a", RemoteHouse::OnBoth("a")));
@@ -398,7 +398,7 @@ TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {
   EXPECT_TRUE(started.ok()) << started.status();
 }
 
-// Asks its node's spawner for a proxy of `child`.
+// Asks the spawner of its own node for a proxy of `child`.
 class Asker final : public Actor {
  public:
   Asker(NodeChild child, absl::Status* told) : child_(std::move(child)), told_(told) {}
@@ -429,7 +429,7 @@ TEST(NodeChildrenTimes, ANegativeTimeIsRefusedWithItsNameAndValue) {
             absl::OkStatus());
 }
 
-// ---- Grants.
+// ---- Grants ----
 
 TEST(NodeChildrenGrants, WithoutOneTheStartIsNotPermitted) {
   RemoteHouse house(1, /*grants=*/false);

@@ -1,4 +1,4 @@
-// Children on other nodes when nodes are lost: the children's node, the supervisor's node, or all.
+// Children on other nodes when nodes are lost: the children's node, the supervisor's node, or all nodes.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Longer than a session lives without a sign of the other.
+// Longer than a session survives without hearing from its peer.
 constexpr absl::Duration kLost = absl::Seconds(25);
 
 class NodeLossTest : public ::testing::TestWithParam<uint64_t> {
@@ -150,7 +150,7 @@ TEST_P(NodeLossTest, OfTheSupervisorEndsTheChildInItsTime) {
   const std::string told = house_.journal().Take();
   EXPECT_THAT(told, HasSubstr("asked worker-1/a"));
   EXPECT_THAT(told, HasSubstr("end worker-1/a NoConnection"));
-  EXPECT_THAT(told, HasSubstr("asked worker-1/b"));  // and killed: no OnExit
+  EXPECT_THAT(told, HasSubstr("asked worker-1/b"));  // then killed, so OnExit does not run
   EXPECT_FALSE(absl::StrContains(told, "end worker-1/c"));
 }
 
@@ -160,7 +160,7 @@ TEST_P(NodeLossTest, DuringAStartFailsItAndLeavesNoOrphan) {
       house_.Spawn(OneForOne().Child("a", RemoteHouse::OnBoth("a").Backoff({.min = absl::Milliseconds(50)})));
   house_.network().Partition("house", "worker-1");
   house_.Run(kLost);
-  ASSERT_TRUE(house_.life().has_ended());  // the first start of a tree is not repeated
+  ASSERT_TRUE(house_.life().has_ended());  // the first start of a tree is not retried
   EXPECT_THAT(house_.life().end().ToString(), HasSubstr("because of NoConnection(node worker-1"));
   house_.Run(kLost);
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
@@ -223,7 +223,7 @@ TEST_P(NodeLossTest, SpreadChildrenShareTheNodesAndMoveTogether) {
   EXPECT_EQ(house_.LivingOn("worker-2"), 20);
 }
 
-// A loss is no end of its own: only that ends the supervisor.
+// Only the end of a significant child itself ends the supervisor. The loss of its node does not.
 TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
   for (const AutoShutdown when : {AutoShutdown::kAnySignificant, AutoShutdown::kAllSignificant}) {
     SupervisorBuilder tree = OneForOne().Intensity(100, absl::Seconds(1)).AutoShutdown(when);
@@ -247,7 +247,7 @@ TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
   }
 }
 
-// Spread children are a pool's members, of which each member is started by request.
+// A child that is spread over nodes is a pool: its members are started by request and distributed over the nodes.
 TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
   for (const int shards : {1, 3}) {
     auto pool = std::make_shared<PoolSpec>();
@@ -269,7 +269,7 @@ TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
     EXPECT_EQ(on_first + house_.LivingOn("worker-2"), 20);
     EXPECT_GT(on_first, 3);
     EXPECT_LT(on_first, 17);
-    // One is addressed as every member is.
+    // A member is addressed by its pid or its given name, as in a pool whose members are local.
     EXPECT_TRUE(system.Ask(jobs.terminate_child(), TerminateChild{.pid = members[0]}, absl::Seconds(5)).ok());
     EXPECT_TRUE(system.Ask(jobs.terminate_child(), TerminateChild{"given-1"}, absl::Seconds(5)).ok());
     house_.AtHome(members[2])[&Worker::crash].Tell(Crash());
@@ -286,7 +286,7 @@ TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
   }
 }
 
-// More at once than any node has credit for.
+// Moves and stops more children at once than a node has credit for.
 TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
   constexpr int kMany = 1200;
   RemoteHouse house(7);
@@ -304,16 +304,16 @@ TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
   EXPECT_FALSE(house.life().has_ended());
   house.journal().Take();
   house.ExitRoot();
-  house.Run(absl::Seconds(4));  // less than what they have before they are killed
+  house.Run(absl::Seconds(4));  // shorter than the shutdown timeout after which children are killed
   EXPECT_TRUE(house.life().has_ended());
   EXPECT_EQ(house.LivingOn("worker-2"), 0);
   const std::vector<std::string> ends = absl::StrSplit(house.journal().Take(), ", ");
   EXPECT_EQ(std::count(ends.begin(), ends.end(), "end worker-2/plain Shutdown"), kMany);
 }
 
-// ---- Everything at once.
+// ---- Many faults at once ----
 
-// Expects that, by the supervision events, each child has at most one life at a time.
+// Expects that, according to the supervision events, each child has at most one life at a time.
 void ExpectOneLifeAtATime(const std::vector<SupervisionEvent>& events) {
   std::set<std::string> living;
   for (const SupervisionEvent& event : events) {

@@ -1,4 +1,4 @@
-// Unhandled mail of a child on another node: its next life gets it if that starts on the same node.
+// Unhandled mail of a child on another node: the child's next life gets the mail if it starts on the same node.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +34,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kSoon = absl::Seconds(5);
-// Until a node that crashed counts as lost, and its children have another.
+// Long enough for a crashed node to count as lost and for its children to be started on another node.
 constexpr absl::Duration kLost = absl::Minutes(2);
 
 // Lives: the state that all lives of the clerk share.
@@ -96,7 +96,7 @@ class NodeUnhandledMailTest : public ::testing::TestWithParam<uint64_t> {
     const auto children = system().Ask(root().which_children(), {}, kSoon);
     return children.ok() && !children->children.empty() ? children->children[0] : ChildInfo();
   }
-  // As its own node knows it.
+  // Returns the clerk with a pid that is local to its node `node`.
   Ref<Clerk> AtHome(const std::string& node) {
     const Pid pid = Child().pid;
     return Ref<Clerk>(internal::PidAt(cluster_.system(node).node(), internal::AddressOf(pid)));
@@ -167,7 +167,7 @@ TEST_P(NodeUnhandledMailTest, AForgottenChildHasNoSuccessor) {
   Launch();
   Order({1, 2});
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());
-  EXPECT_EQ(LostOn("worker-1"), 0) << "it may be started again";
+  EXPECT_EQ(LostOn("worker-1"), 0) << "a terminated child may be started again, so its mail is kept";
   ASSERT_TRUE(system().Ask(root().delete_child(), {"clerk"}, kSoon).ok());
   Run();
   EXPECT_EQ(LostOn("worker-1"), 2);
@@ -183,7 +183,7 @@ TEST_P(NodeUnhandledMailTest, OnAnotherNodeItsNextLifeHasNothingAndTheMessagesAr
   Order({1, 2});
   const SupervisorRef old_root = root();
   ASSERT_TRUE(system().Ask(old_root.terminate_child(), {"clerk"}, kSoon).ok());
-  // The first node hosts children no more that can be seen from the house.
+  // The partition separates worker-1 from the house, so the child can only start on the other worker.
   cluster_.network().Partition("house", "worker-1");
   Run(kLost);
   lives_->is_open = true;

@@ -1,5 +1,5 @@
-// A process child reports over its stream that it has started, and its wait status comes another way. In either order,
-// a process that has reported its start counts as started.
+// A process child reports over its stream that it has started, and its wait status arrives on another path. In either
+// order, a process that has reported its start counts as started.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,7 +25,7 @@
 namespace understudy {
 namespace {
 
-// The proxy of the node "child".
+// The parent's proxy for the process of node "child".
 class ChildProxy final : public Actor {
  public:
   struct Over {};
@@ -57,18 +57,19 @@ class ChildProxy final : public Actor {
                     On(wait_status, &ChildProxy::Ended)};
 };
 
-// The child tells that it is started, and ends; its wait status comes when it likes.
+// The child reports that it has started, and ends. Its wait status arrives at a random time. Returns what the proxy was
+// told, in order.
 std::string EndOfAChild(uint64_t seed) {
   Random random(seed);
   const auto diary = std::make_shared<Diary>();
   bool has_stream = false;
   Ref<ChildProxy> proxy;
   SimulatedCluster cluster({.seed = seed, .nodes = {"house", "child"}});
-  EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // it is left to dial us
+  EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // house does not dial it; the child dials house
   cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
     has_stream = true;
     return cluster.core("house").Accept(std::move(stream), identity, [&](const absl::Status&) {
-      // The proxy may have ended already.
+      // The proxy may have ended already, so the send may fail.
       proxy[&ChildProxy::over].Send({}).IgnoreError();
     });
   });
@@ -80,7 +81,7 @@ std::string EndOfAChild(uint64_t seed) {
   const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
   Ref<ChildProxy>(known)[&ChildProxy::note].Tell(net_testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
-  // Bytes that the child wrote may still be under way when the child has ended, because the stream closes later.
+  // The stream closes later than the child ends, so bytes that the child wrote may still arrive after its end.
   const MonotonicTime now = cluster.executor().clock().Now();
   cluster.executor().RunAt(now + soon(), [&] { cluster.Crash("child"); });
   cluster.executor().RunAt(now + soon(), [&] { proxy[&ChildProxy::wait_status].Send({}).IgnoreError(); });
@@ -99,7 +100,7 @@ TEST(ProcessOrder, WhicheverIsFirstAProcessThatSaidThatItIsStartedHasBeen) {
       ++both_ways[0];
     } else if (told == "started, wait status, end" || told == "started, over, wait status, end") {
       ++both_ways[1];
-    } else {  // what it said was lost with its stream
+    } else {  // the child's report was lost with its stream
       EXPECT_TRUE(told == "wait status, over, end" || told == "over, wait status, end")
           << "seed " << seed << ": " << told;
       ++never_said;

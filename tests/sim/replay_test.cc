@@ -1,5 +1,5 @@
-// A bug behind a fault point, a search for a seed that shows the bug, and two runs of that seed with traces that are
-// equal byte for byte.
+// Replay of a failing seed: a fault point injects a bug, a search finds a seed that shows the bug, and two runs of that
+// seed have traces that are equal byte for byte.
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -30,13 +30,13 @@ namespace {
 constexpr int kNotes = 100;
 
 struct Outcome {
-  // Empty, or what was lost, doubled or out of order.
+  // Empty, or a description of the message that was lost, duplicated or out of order.
   std::string wrong;
   std::vector<std::string> trace;
 };
 
-// Runs a cluster of two nodes. An actor of one sends numbered notes to a name on the other, while their streams are cut
-// at times that follow from the seed.
+// Runs a cluster of two nodes. An actor on one node sends numbered notes to a name on the other, while their streams
+// are cut at times that follow from the seed.
 Outcome RunSeed(uint64_t seed) {
   Random random(seed);
   SimulatedCluster cluster({.seed = seed, .nodes = {"sender", "receiver"}});
@@ -52,7 +52,7 @@ Outcome RunSeed(uint64_t seed) {
     net_testing::Note note;
     note.set_number(i);
     absl::Status sent = notes[&Puppet::note].Send(note);
-    while (IsFull(sent)) {  // no credit while there is no stream
+    while (IsFull(sent)) {  // credit is not granted while there is no stream
       cluster.RunFor(absl::Milliseconds(1));
       sent = notes[&Puppet::note].Send(note);
     }
@@ -91,7 +91,7 @@ TEST(ReplayTest, ASeedThatShowsThePlantedBugIsFoundAndReplaysByteForByte) {
   EXPECT_EQ(first.wrong, second.wrong);
   ASSERT_GT(first.trace.size(), 100U);
   EXPECT_EQ(absl::StrJoin(first.trace, "\n"), absl::StrJoin(second.trace, "\n"));
-  // Another seed is another run.
+  // Another seed gives another run.
   EXPECT_NE(absl::StrJoin(first.trace, "\n"), absl::StrJoin(RunSeed(failing + 1).trace, "\n"));
 }
 

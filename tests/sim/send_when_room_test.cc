@@ -1,5 +1,5 @@
 // Waiting for room in a mailbox of another node (Channel::SendWhenRoom; semantics 3.9, 7.5): the senders of all nodes
-// wait in one line, and nothing is left behind.
+// wait in one queue, and no waiter or reserved room is left behind.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,10 +38,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// The outcomes of all senders, in order, each with its sender's number.
+// The outcomes of all senders in the order of completion, each with its sender's number.
 using Outcomes = std::vector<std::pair<int64_t, absl::Status>>;
 
-// Sends so many notes, each when there is room for it.
+// Sends a given number of notes, each when there is room for it.
 class Sender final : public Actor {
  public:
   Mailbox<"sender/go", int> go{this};
@@ -73,7 +73,7 @@ class Sender final : public Actor {
 
 class SendWhenRoomTest : public ::testing::Test {
  protected:
-  // Node "home" has the store; the others are "n0", "n1", …, each joined with home alone.
+  // Node "home" has the store. The other nodes are "n0", "n1", …; each of them connects only to home.
   void Join(int others, int64_t capacity, absl::Duration pause = absl::ZeroDuration(), uint64_t seed = 1) {
     capacity_ = capacity;
     SimulatedCluster::Options cluster{.seed = seed,
@@ -88,14 +88,14 @@ class SendWhenRoomTest : public ::testing::Test {
     store_ = cluster_->system("home").Spawn<Store>(handled_, MailboxOptions{.capacity_messages = capacity}, pause);
     Run();
   }
-  // The store's mailbox as that node sees it.
+  // Returns the store's mailbox as node `node` addresses it.
   Channel<net_testing::Note> Box(absl::string_view node) {
     if (node == "home") return store_[&Store::box];
     TestSystem& system = cluster_->system(node);
     const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
     return Ref<Store>(internal::PidAt(place, internal::AddressOf(store_.pid())))[&Store::box];
   }
-  // Sends from there until nothing is accepted any more; how many were.
+  // Sends from `node` until no more notes are accepted. Returns how many were accepted.
   int64_t Fill(absl::string_view node) {
     int64_t accepted = 0;
     net_testing::Note note;
@@ -125,18 +125,18 @@ class SendWhenRoomTest : public ::testing::Test {
     }
     return {};
   }
-  // Room in the store's mailbox that other nodes hold.
+  // Returns the room in the store's mailbox that is granted to other nodes as credit.
   int64_t Reserved() {
     int64_t messages = 0;
     for (const PeerStatus& info : cluster_->core("home").Peers()) messages += info.credit_given.messages;
     return messages;
   }
-  // Somebody is in the line.
+  // Returns true if a sender is waiting for room in the store's mailbox.
   bool IsAwaited() {
     const Channel<net_testing::Note> box = Box("home");
     return cluster_->system("home").Reserve({.to = box.pid(), .mailbox = box.mailbox()}).is_awaited;
   }
-  // When the store is open and nobody sends: all of the capacity is there.
+  // Expects that local senders can use the whole capacity. The store must be open, and no sender may be sending.
   void ExpectNothingIsReserved(absl::string_view node = "n0") {
     Run(kCreditIdle * 3);
     EXPECT_EQ(GivenTo(node), RoomAmount());
@@ -157,7 +157,7 @@ class SendWhenRoomTest : public ::testing::Test {
 
   const std::shared_ptr<Store::Handled> handled_ = std::make_shared<Store::Handled>();
   const std::shared_ptr<Outcomes> outcomes_ = std::make_shared<Outcomes>();
-  // Sends large notes to another actor of home until the session of n0 takes no more.
+  // Sends large notes to another actor of home until the session of n0 has no capacity for more.
   void FillTheSession() {
     const Ref<Store> other = cluster_->system("home").Spawn<Store>(handled_, MailboxOptions{}, absl::ZeroDuration());
     const Ref<Store> seen(internal::PidAt(Box("n0").pid().place(), internal::AddressOf(other.pid())));
@@ -169,7 +169,7 @@ class SendWhenRoomTest : public ::testing::Test {
     EXPECT_THAT(std::string(sent.message()), HasSubstr("unacknowledged bytes"));
   }
 
-  // Heals the network. Frames on the stalled stream are lost, and are sent again on another stream.
+  // Heals the network. Frames on the stalled stream are lost and are sent again on a new stream.
   void HealAndResume() {
     cluster_->network().Heal("n0", "home");
     EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->core("n0").Ledger().waiting == 0; }, absl::Minutes(1)));
@@ -207,7 +207,7 @@ TEST_F(SendWhenRoomTest, SendersOfAllNodesAreServedInTheOrderInWhichTheyCame) {
   EXPECT_THAT(Sent(), ElementsAre(0, 1, 2, 3, 4, 5, 6));
 }
 
-// Nodes beside home, and the capacity of the mailbox at home that all send to.
+// The parameters are the number of nodes besides home, and the capacity of the mailbox at home to which all send.
 class SendWhenRoomFairnessTest : public SendWhenRoomTest,
                                  public ::testing::WithParamInterface<std::pair<int, int64_t>> {
  protected:
@@ -225,14 +225,14 @@ INSTANTIATE_TEST_SUITE_P(NodesAndCapacities, SendWhenRoomFairnessTest,
 TEST_P(SendWhenRoomFairnessTest, EachOfNSendersGetsAtLeastHalfOfItsNthPartOverASecond) {
   Join(others(), capacity(), absl::Microseconds(400));
   Open();
-  // Local senders and those of other nodes stand in the same line.
+  // Local senders and senders of other nodes wait in the same queue.
   std::vector<std::string> nodes = {"home", "home"};
   for (int i = 0; i < others(); ++i) nodes.push_back(absl::StrCat("n", i));
   for (size_t i = 0; i < nodes.size(); ++i) {
     Start(nodes[i], static_cast<int64_t>(i), absl::Minutes(1), /*times=*/1'000'000);
   }
-  // First let the store handle the messages that came by the first allowances, and those that filled the mailbox before
-  // all senders were there.
+  // First let the store handle the messages that were admitted by first allowances, and the messages that filled the
+  // mailbox before all senders had started.
   Run(absl::Milliseconds(500));
   handled_->clear();
   Run(absl::Seconds(1));
@@ -245,13 +245,13 @@ TEST_P(SendWhenRoomFairnessTest, EachOfNSendersGetsAtLeastHalfOfItsNthPartOverAS
   }
 }
 
-// Other nodes hold at least half of the mailbox's capacity as credit that they do not use, until somebody wants room.
+// Other nodes hold at least half of the mailbox's capacity as unused credit when a sender wants room.
 TEST_P(SendWhenRoomFairnessTest, NodesThatHoldCreditAndAreIdleDelayNobody) {
   for (const std::string who : {"home", "n0"}) {
     outcomes_->clear();
     Join(others(), capacity());
     Open();
-    // A window grows with use, so one node after the other sends until they hold enough.
+    // A node's credit window grows with use, so one node after the other sends until they hold enough credit.
     for (int i = 1, round = 0; i < others() && Reserved() * 2 < capacity(); i += ++round % 8 == 0 ? 1 : 0) {
       const Channel<net_testing::Note> box = Box(absl::StrCat("n", i));
       while (box.Send(net_testing::Note()).ok()) {
@@ -277,7 +277,7 @@ TEST_F(SendWhenRoomTest, SendersBeyondTheBytesOfAMailboxWaitAndAllAreServed) {
   }
   Run(absl::Minutes(1));
   EXPECT_GE(outcomes_->size(), 15U);
-  EXPECT_LE(outcomes_->size(), 17U) << "16 MiB of the mailbox, and one by the first allowance";
+  EXPECT_LE(outcomes_->size(), 17U) << "16 MiB fit the mailbox, and the first allowance admits one more";
   Open();
   Run(absl::Minutes(1));
   EXPECT_THAT(Sent(), SizeIs(kSenders));
@@ -288,7 +288,7 @@ TEST_F(SendWhenRoomTest, SendersBeyondTheBytesOfAMailboxWaitAndAllAreServed) {
 TEST_F(SendWhenRoomTest, AMessageWithMoreBytesThanTheMailboxHasRoomForWaitsUntilItIsEmpty) {
   Join(1, 10);
   Fill("home");
-  Fill("n0");  // an allowance that is not used takes a message of any size at once
+  Fill("n0");  // uses up the first allowance, which would admit a message of any size
   cluster_->system("n0").Spawn<Sender>(Box("n0"), 7, absl::Hours(1), outcomes_, size_t{20} << 20)[&Sender::go].Tell(1);
   Run(absl::Minutes(1));
   EXPECT_THAT(*outcomes_, IsEmpty());

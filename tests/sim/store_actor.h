@@ -1,4 +1,4 @@
-// Store: an actor with one bounded mailbox, which handles messages at the pace that a test sets.
+// Store: an actor with one bounded mailbox that handles messages at a rate set by the test.
 #ifndef UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
 #define UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
 
@@ -17,12 +17,12 @@ namespace understudy {
 
 class Store final : public Actor {
  public:
-  // How many of each sender's notes were handled, by the number in them.
+  // The number of handled notes, by the sender's number, which each note carries.
   using Handled = std::map<int64_t, int64_t>;
 
   Mailbox<"store/box", net_testing::Note> box;
-  Mailbox<"store/open", int> open{this};    // not a wire message
-  Mailbox<"store/close", int> close{this};  // likewise; heeded by a store that opens without a pause
+  Mailbox<"store/open", int> open{this};    // local only: not a wire message
+  Mailbox<"store/close", int> close{this};  // local only; has an effect only if the pause is zero
 
   Store(std::shared_ptr<Handled> handled, MailboxOptions options, absl::Duration pause)
       : box(this, options), handled_(std::move(handled)), pause_(pause) {}

@@ -1,5 +1,5 @@
-// Trader: an actor of a simulated cluster that does the errands a test gives it, has small mailboxes, stops handling
-// messages now and then, and writes all of it into a ClusterHistory.
+// Trader: an actor of a simulated cluster that does the errands that a test gives it. It has small mailboxes, stops
+// handling messages now and then, and reports every step to a ClusterHistory.
 #ifndef UNDERSTUDY_TESTS_SIM_TRADER_ACTOR_H_
 #define UNDERSTUDY_TESTS_SIM_TRADER_ACTOR_H_
 
@@ -35,28 +35,28 @@ class Trader final : public Actor {
   using Box = ClusterHistory::Box;
 
   struct Settings {
-    int64_t capacity = 10;       // of box and ask
-    int64_t drops_capacity = 5;  // of drops, which drops its oldest
-    double rests = 0.1;          // the part of messages after which it rests
+    int64_t capacity = 10;       // of box and of ask
+    int64_t drops_capacity = 5;  // of drops, which drops its oldest message when full
+    double rests = 0.1;          // probability that it rests after a message
     absl::Duration rest_max = absl::Milliseconds(50);
     bool traps_exits = false;
   };
   struct Errand {
     enum class Kind { kTell, kTellWhenRoom, kAsk } kind = Kind::kTell;
-    Pid to;  // as this node knows it
+    Pid to;  // as the trader's node addresses it
     LifeId whom = 0;
     Box box = Box::kRefusing;
     int times = 1;
     size_t bytes = 0;
     absl::Duration timeout = absl::Seconds(5);
   };
-  // The epoch of the session over which a life's node now sends to another's; 0 without one.
+  // Returns the epoch of the session over which the node of `from` now sends to the node of `to`; 0 without a session.
   using EpochOf = std::function<uint64_t(LifeId from, LifeId to)>;
   using Script = std::function<void(Trader&)>;
 
-  Mailbox<"trader/run", Script> run{this};          // not a wire message, nor are errands
-  Mailbox<"trader/errand", Errand> errand{this};    // one after another
-  Mailbox<"trader/inquiry", Errand> inquiry{this};  // asks, side by side
+  Mailbox<"trader/run", Script> run{this};          // local only, as are errands: not wire messages
+  Mailbox<"trader/errand", Errand> errand{this};    // handled one after another
+  Mailbox<"trader/inquiry", Errand> inquiry{this};  // handled concurrently
   Mailbox<"trader/box", net_testing::Note> box;
   Mailbox<"trader/drops", net_testing::Note> drops;
   Mailbox<"trader/ask", Call<net_testing::Note, net_testing::Note>> ask;
@@ -88,13 +88,13 @@ class Trader final : public Actor {
       history_->OnDown(monitor, down.reason);
     }));
   }
-  // Ends its oldest monitor.
+  // Ends the oldest monitor of this trader.
   void Unwatch() {
     if (monitors_.empty()) return;
     history_->OnMonitorEnded(monitors_.front().first);
     monitors_.erase(monitors_.begin());
   }
-  // Ends the pauses of this trader.
+  // Opens the mailboxes and disables further rests.
   void WakeUp() {
     settings_.rests = 0;
     Become(open_);
@@ -169,7 +169,7 @@ class Trader final : public Actor {
                                    [this](const TimerEvent&) { ReplyToKept(); });
         break;
       case 2:
-        break;  // unanswered
+        break;  // leaves the ask unanswered
       case 3:
         replier.Reply(NoteOf(note.number(), kLargeReplyBytes));
         break;

@@ -1,4 +1,4 @@
-// What other nodes see of a supervised child's name while the child is down: the supervisor is on "house".
+// What other nodes see of a supervised child's name while the child is down. The supervisor is on "house".
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,7 +39,7 @@ class VacantNameTest : public ::testing::TestWithParam<uint64_t> {
     EXPECT_TRUE(HasOwner("worker-1"));
     return root;
   }
-  // Crashes the child "a", which cannot start again until Repair is called.
+  // Crashes the child "a". It cannot start again until Repair is called.
   void Crash() {
     house_.ManOf("a")->start_fails = absl::UnavailableError("the disk is full");
     Ref<Worker>(*house_.cluster().system("house").WhereIs("clerk"))[&Worker::crash].Tell(understudy::Crash());

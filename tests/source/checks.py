@@ -1,4 +1,4 @@
-"""What the tree must not contain. Each check takes (path, text) and yields (line, message); paths are relative."""
+"""Checks of single files. Each takes (path, text) and yields (line, message) for each violation. Paths are relative."""
 
 import re
 
@@ -11,7 +11,7 @@ TOP_LEVEL = {
     "examples", "bazel", "docs", "tools",
 }
 OUR_FOLDERS = "actors|supervision|transport|proto|tests|examples|tools"
-# Input that a user replaces, not source.
+# Input data of examples, which users replace with their own. The limit on lines does not apply to it.
 DATA_SUFFIXES = (".csv", ".textproto")
 
 
@@ -61,7 +61,7 @@ def proto_import(path, text):
 
 
 def _operand_end(code, start):
-    """Where the operand of a co_await ends: at its ';', ',' or the bracket around it."""
+    """Returns the end of the operand of a co_await: its ';', its ',' or the bracket that encloses it."""
     depth = 0
     for offset in range(start, len(code)):
         char = code[offset]
@@ -113,7 +113,7 @@ def joins_tests(path, text):
 
 
 def includes(text):
-    """(line, path) of each quoted include below understudy/."""
+    """Yields (line, path) for each quoted include of a path below understudy/."""
     code = without_comments(text)
     for match in re.finditer(r'^\s*#\s*include\s+"understudy/([^"]+)"', code, re.MULTILINE):
         yield line_of(code, match.start(1)), match[1]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each check finds its bad example, and lets the good one pass."""
+"""Each check must report its bad example and accept its good example."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
-"""What a file cites that is not there.
+"""Checks that the names and rules that files cite exist.
 
-A page may cite a test case or another name in backticks, and any file may cite a rule of docs/semantics.md and the pages
-below docs/semantics/ by its number, as in `semantics 5.4`.
+A page may cite a test case or another name in backticks. Any file may cite a rule of docs/semantics.md, or of the pages
+below docs/semantics/, by its number, as in `semantics 5.4`.
 """
 
 import re
@@ -9,14 +9,14 @@ import re
 from cpp_text import line_of
 
 _SOURCES = (".cc", ".h", ".py", ".sh", ".bzl", ".proto")
-# Of three words at least: `SubscribersAreBounded`, and not `ExitReason`.
+# A name of at least three words, such as `SubscribersAreBounded`. `ExitReason` is not checked.
 _NAME = re.compile(r"`(?:\w+[:.]+ ?)?((?:[A-Z]+[a-z0-9]*){3,})`")
-# A number may follow on the next line of a comment.
+# The number of a rule may be on the next line of a comment.
 _RULES = re.compile(r"\bsemantics(?:\.md)?[\s/#]+(\d(?:\.\d+)?(?:,\s+\d\.\d+)*)")
 
 
 def check_rules(files):
-    """Yields (path, line, message) for each cited rule of the semantics that no page has."""
+    """Yields (path, line, message) for each cited rule of the semantics that is on no page."""
     known = set()
     for path, text in files.items():
         if path == "docs/semantics.md" or path.startswith("docs/semantics/"):
@@ -30,7 +30,7 @@ def check_rules(files):
 
 
 def check(files):
-    """Yields (path, line, message) for each name in backticks that no source has; `files` maps paths to texts."""
+    """Yields (path, line, message) for each name in backticks that is in no source. `files` maps paths to texts."""
     known = set()
     for path, text in files.items():
         if path.endswith(_SOURCES):

@@ -1,4 +1,4 @@
-"""C++ source text with its comments, strings or both blanked out; lines and columns stay where they are."""
+"""Blanks out the comments, or the comments and strings, of C++ source text. Lines and columns do not change."""
 
 import re
 

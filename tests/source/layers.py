@@ -1,4 +1,4 @@
-"""The table of layers (layers.txt) against the includes: who may include whom, by target."""
+"""Checks the includes of each target against the table of layers (layers.txt)."""
 
 import ast
 import posixpath
@@ -13,7 +13,7 @@ _GENERATED = (".pb.h", ".actor.h", ".ref.h", ".testing.h")
 
 
 def parse_table(text):
-    """{target: every target at or below it}."""
+    """Returns {target: the set of the target and all targets below it}."""
     below = {}
     for number, line in enumerate(text.split("\n"), 1):
         line = line.split("#")[0].strip()
@@ -31,7 +31,7 @@ def parse_table(text):
 
 
 def _files(node):
-    """The file names in a list expression: constants, sums of lists; globs and selects are refused by the caller."""
+    """Returns the file names in a list expression of constants and sums of lists. Raises ValueError for a call."""
     if isinstance(node, ast.List):
         return [item.value for item in node.elts if isinstance(item, ast.Constant)]
     if isinstance(node, ast.BinOp):
@@ -42,7 +42,7 @@ def _files(node):
 
 
 def files_of_targets(package, build_text):
-    """{path: target} of the libraries and binaries of one BUILD file."""
+    """Returns {path: target} for the files of the libraries and binaries of one BUILD file."""
     owner = {}
     for node in ast.walk(ast.parse(build_text)):
         if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _RULES):
@@ -56,7 +56,7 @@ def files_of_targets(package, build_text):
 
 
 def check(table, files):
-    """Yields (path, line, message). `files` is {path: text} of the whole tree."""
+    """Yields (path, line, message) for each violation. `files` is {path: text} of the whole tree."""
     owner = {}
     for path, text in files.items():
         package = posixpath.dirname(path)

@@ -1,9 +1,9 @@
-"""Links and citations of the pages (.md) that lead nowhere.
+"""Checks the links and citations of the pages (.md).
 
-A relative link leads to a file or folder of the tree, and its anchor to a heading of that page. A test that a page
-cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, is there and has that case; so it is with
-further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`. A header that a page
-for users names can be included by them.
+A relative link must lead to a file or folder of the tree, and its anchor to a heading of that page. A test that a page
+cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, must exist and have that case. The same holds
+for further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`. Users must be
+able to include each header that a page for users names.
 """
 
 import os
@@ -17,10 +17,10 @@ _LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^ *\[[^\]]+\]:\s*(\S+)
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 _EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 _TEST = re.compile(r"`(?:[\w.]+/)*(\w+_test)(?:\.cc|\.py|\.sh)?(?:[.:] ?(\w+))?`")
-# The further cases of a citation.
+# Further cases in a citation.
 _FURTHER = re.compile(r"(?:,\s+`[A-Z]\w*`)+")
 _TEST_FILE = re.compile(r"(?:.*/)?(\w+_test)\.(?:cc|py|sh)$")
-# A target, or the rule or macro that makes one.
+# The name of a test target, or a rule or macro that defines test targets.
 _TEST_TARGET = re.compile(r'\bname = "(\w+_test)"|^(?:def )?(\w+_test)\(', re.MULTILINE)
 _HEADER = re.compile(r"`([a-z_/0-9]+\.h)`")
 _INCLUDE = re.compile(r'^#include "understudy/([^"]+)"', re.MULTILINE)
@@ -29,7 +29,7 @@ _FOR_USERS = re.compile(r"README\.md|docs/(?:guide/[^/]+|for_[^/]+)\.md")
 # //:testing, //:cluster_testing, //:gateway, //:metrics, //:ops and //:tracing.
 _OTHER_TARGETS = re.compile(
     r"(?:actors|transport)/testing/|actors/(?:test_system|\w+_executor)\.h|transport/(?:gateway|metrics|ops|tracing)/")
-# Bazel's own rule, and the name that stands for any test.
+# Bazel's own rule, and the placeholder for any test.
 _NO_TARGETS = {"cc_test", "foo_test"}
 
 
@@ -38,12 +38,12 @@ def _blank(match):
 
 
 def _prose(text):
-    """`text` without its code; offsets and lines stay."""
+    """Returns `text` with its code blanked out. Offsets and lines do not change."""
     return _CODE.sub(_blank, _FENCE.sub(_blank, text))
 
 
 def anchors(text):
-    """The anchors that the headings of a page have on GitHub."""
+    """Returns the anchors that GitHub gives to the headings of a page."""
     found = set()
     for match in _HEADING.finditer(_FENCE.sub(_blank, text)):
         title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).lower()
@@ -57,7 +57,7 @@ def anchors(text):
 
 
 def check_links(files):
-    """Yields (path, line, message) for each relative link that leads nowhere; `files` maps paths to texts."""
+    """Yields (path, line, message) for each broken relative link. `files` maps paths to texts."""
     folders = {"."}
     for path in files:
         while path := os.path.dirname(path):
@@ -80,9 +80,9 @@ def check_links(files):
 
 
 def check_headers(files):
-    """Yields (path, line, message) for each header that a page for users names and that they cannot include.
+    """Yields (path, line, message) for each header that a page for users names and that users cannot include.
 
-    Users can include what tests/build/public_headers.cc includes, and what the other public targets have.
+    Users can include the headers that tests/build/public_headers.cc includes, and those in other public targets.
     """
     public = set(_INCLUDE.findall(files.get(_PUBLIC_HEADERS, "")))
     for path, text in sorted(files.items()):
@@ -96,7 +96,7 @@ def check_headers(files):
 
 
 def check_tests(files):
-    """Yields (path, line, message) for each cited test, or case of one, that is not there."""
+    """Yields (path, line, message) for each cited test or test case that does not exist."""
     texts = {}
     targets = set(_NO_TARGETS)
     for path, text in files.items():
@@ -104,7 +104,7 @@ def check_tests(files):
             texts.setdefault(match[1], []).append(text)
         elif path.endswith(("BUILD", ".bzl")):
             targets.update(match[1] or match[2] for match in _TEST_TARGET.finditer(text))
-    words = {}  # by test
+    words = {}  # the words in the sources of each cited test
     for path, text in sorted(files.items()):
         if not path.endswith(".md"):
             continue

@@ -1,4 +1,4 @@
-"""The list of mutants, tests/planted/mutants.txt: small changes of the code that tests must find."""
+"""The list of mutants, tests/planted/mutants.txt: small changes of the code that tests must detect."""
 
 import re
 
@@ -13,7 +13,7 @@ class Mutant:
 
 
 def parse(text):
-    """The mutants of a list; ValueError, which names the line, if it is not one."""
+    """Returns the mutants of a list. Raises ValueError with the line number if the text is not such a list."""
     mutants = []
     values = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -34,7 +34,7 @@ def parse(text):
 
 
 def check(files):
-    """Yields (path, line, message) for each mutant that cannot be put in, or whose test is of another layer."""
+    """Yields (path, line, message) for each mutant that cannot be applied or whose test belongs to another layer."""
     if LIST not in files:
         return
     try:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds the whole source tree to checks.py and layers.py."""
+"""Runs all checks of this folder on the whole source tree."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import layers  # noqa: E402
 import links  # noqa: E402
 import mutants  # noqa: E402
 
-# tests/consumer is a user's workspace; tests/source holds the bad examples.
+# tests/consumer is a workspace like a user's, and tests/source contains the bad examples.
 _EXEMPT = ("tests/consumer/", "tests/source/")
 
 
@@ -31,7 +31,7 @@ def read_tree(root):
                 with open(full, encoding="utf-8") as file:
                     files[path] = file.read()
             except UnicodeDecodeError:
-                files[path] = ""  # not text: it can only be linked to
+                files[path] = ""  # not text, so it can only be the target of a link
     return files
 
 
@@ -61,7 +61,7 @@ def main():
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(f"{len(files)} files read, {len(found)} findings")
-    # A walk that finds nothing to read must not pass.
+    # The test must not pass if it has found no files to read.
     if len(files) < 20 or not any(re.fullmatch(r"actors/.*\.h", path) for path in files):
         print(f"this is not the source tree: {root}")
         return 1

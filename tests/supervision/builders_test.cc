@@ -45,7 +45,7 @@ class BuildersTest : public testing::Test {
  protected:
   ChildBuilder A(const std::string& name = "a") { return Of<Worker>(name, journal_); }
 
-  // "started a" for each event.
+  // Returns a listener that records each event, such as "a: started".
   std::function<void(const SupervisionEvent&)> Tell() {
     return [this](const SupervisionEvent& event) {
       told_.push_back(event.child + ": " + std::string(SupervisionEventName(event.kind)));
@@ -162,7 +162,7 @@ TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
   journal_->Take();
   system_.RequestStop(root.pid(), ExitReason::Shutdown());
   system_.Advance(absl::Seconds(30));
-  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "it has 20 s";
+  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "the child may take 20 s to stop";
   const SupervisorSpec bad{.children = {{.id = ""}}};
   EXPECT_THAT(std::string(OneForOne().Child("inner", Of(bad).Temporary()).Validate().message()),
               HasSubstr("child 'inner' / child number 1: id: is empty"));
@@ -201,7 +201,7 @@ TEST_F(BuildersTest, AWorkerOfDataAloneIsToldBeforeAnythingStarts) {
   EXPECT_THAT(life->end().ToString(), HasSubstr("child 'b': start: is missing: what makes the actor?"));
 }
 
-// ---- Process children.
+// ---- Process children ----
 
 TEST_F(BuildersTest, AProcessChildNeedsANode) {
   auto life = std::make_shared<RootLife>();
@@ -278,7 +278,7 @@ TEST_F(BuildersTest, APoolsProcessesHaveTheirIdsAsNodeNames) {
               HasSubstr("'no node' cannot be a node's name"));
 }
 
-// "job-1" may be the node of job#1, whenever that is started.
+// "job-1" may become the node name of the child job#1, which the pool may start at any time.
 TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
@@ -304,7 +304,7 @@ TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
   EXPECT_TRUE(system_.Ask(root.start_member(), StartMember{"job-1"}, kSoon).ok()) << "without nodes there is no clash";
 }
 
-// Asks its supervisor something at the first failed start that it hears of.
+// Sends its supervisor a request at the first failed start that it is told of.
 class Inquirer final : public Actor {
  public:
   Inquirer(SupervisorRef supervisor, std::vector<absl::Status>* answers) : supervisor_(supervisor), answers_(answers) {}
@@ -345,7 +345,7 @@ TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
   EXPECT_THAT(life->end().ToString(), HasSubstr("because of Failed(NOT_FOUND: no binary 'missing')"));
 }
 
-// ---- Supervision events.
+// ---- Supervision events ----
 
 TEST_F(BuildersTest, EventsOfTheWholeTreeReachItsHandler) {
   system_.Spawn(OneForOne().OnEvent(Tell()).Child("s", Of(OneForOne().Child("a", A()))));
@@ -393,7 +393,7 @@ TEST_F(BuildersTest, SubscribersGetEachEventUntilTheyEnd) {
   system_.SubscribeDeadLetters([&](const DeadLetter&) { ++buried; });
   system_.Advance(kSoon);
   CrashFirst(root);
-  EXPECT_EQ(buried, 0) << "the supervisor goes on telling a dead subscriber";
+  EXPECT_EQ(buried, 0) << "the supervisor still sends events to an ended subscriber";
 }
 
 TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {

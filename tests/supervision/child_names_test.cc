@@ -41,7 +41,7 @@ TEST(KeptNames, OnlyKeptNamesAreDoubtedAndFreed) {
   EXPECT_TRUE(names.Keeps(1));
   names.Doubt(1);
   EXPECT_EQ(names.TakeDoubtful(), Keys({1}));
-  EXPECT_EQ(names.TakeDoubtful(), Keys()) << "doubted again at the next change only";
+  EXPECT_EQ(names.TakeDoubtful(), Keys()) << "a name is doubtful again only after the next change";
   EXPECT_TRUE(names.Keeps(1));
   EXPECT_TRUE(names.Free(1));
   EXPECT_FALSE(names.Keeps(1));

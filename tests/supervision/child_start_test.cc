@@ -1,5 +1,5 @@
-// ChildStart: how long a supervisor keeps the arguments of a child, and which of its errors are found before anything
-// starts.
+// ChildStart: how long a supervisor keeps the arguments of a child, and which errors of its fields are found before any
+// child starts.
 #include "understudy/supervision/internal/child_start.h"
 
 #include <cstddef>

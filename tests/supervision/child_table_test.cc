@@ -78,9 +78,9 @@ TEST(ChildTable, ChildIsFoundByItsLifeUntilThatEndsAndByItsPidUntilTheNext) {
   table.EndLife(a);
   EXPECT_EQ(table.FindLife(first), nullptr);
   EXPECT_EQ(table.LifeOf(pid), 0U) << "the life has ended";
-  EXPECT_EQ(table.FindPid(pid), &a) << "a request may still name it by its last pid";
+  EXPECT_EQ(table.FindPid(pid), &a) << "a request may still use the last pid";
   table.SetPid(first, Pid(1, 1, 9));
-  EXPECT_FALSE(table.HasChild(Pid(1, 1, 9))) << "told of an ended life";
+  EXPECT_FALSE(table.HasChild(Pid(1, 1, 9))) << "the life had already ended";
   table.BeginLife(a);
   EXPECT_NE(a.life, first);
   table.SetPid(a.life, Pid(1, 1, 2));
@@ -148,7 +148,7 @@ TEST(ChildTable, TimeDownWithoutFailureDoesNotAgeTheFirstAttempt) {
   EXPECT_EQ(a.history.first_attempt, At(10));
   table.SetState(a, State::kBackoff, At(13));
   table.SetState(a, State::kDue, At(20));
-  EXPECT_EQ(a.history.first_attempt, At(10)) << "to start and to wait in backoff count";
+  EXPECT_EQ(a.history.first_attempt, At(10)) << "starting and waiting in backoff both count";
 }
 
 TEST(ChildTable, AnswersArePagedAndSayWhatUsersMayKnow) {

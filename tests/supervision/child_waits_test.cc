@@ -46,7 +46,7 @@ TEST(Predecessors, OnlyALifeThatLingersIsAPredecessorAndOnlyOnce) {
   EXPECT_FALSE(predecessors.EndedLingering(3));
   predecessors.Lingers(4);
   EXPECT_FALSE(predecessors.EndedLingering(5));
-  EXPECT_FALSE(predecessors.EndedLingering(4)) << "it was about the next end only";
+  EXPECT_FALSE(predecessors.EndedLingering(4)) << "Lingers applies only to the next end";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// No answer and no Down of an earlier life of a child reaches its next life (semantics 6.1), however late it comes, and
-// although the next life asks and watches under the same numbers.
+// A reply or Down for an earlier life of a child must not reach the child's next life (semantics 6.1), however late it
+// arrives, and although the next life asks and monitors under the same numbers.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ struct Question {
   int number = 0;
 };
 
-// Lives only to be watched.
+// An actor that exists only to be monitored.
 class Star final : public Actor {
  public:
   StartResult Start() override {
@@ -49,13 +49,13 @@ struct Lives {
   Ref<Oracle> oracle;
   int lives = 0;
   std::vector<std::string> heard;
-  int strange = 0;  // what was for another life
+  int strange = 0;  // answers and Downs that reached a life for which they were not meant
   int answered = 0;
-  int answered_too_late = 0;  // when the life that asked was over
+  int answered_too_late = 0;  // answered after the life that asked had ended
   int downs = 0;
 };
 
-// Answers when it is told to: the oldest question first.
+// Answers the oldest questions when it is told to.
 class Oracle final : public Actor {
  public:
   Mailbox<"ask", Call<Question, Question>> ask{this};
@@ -81,7 +81,7 @@ class Oracle final : public Actor {
   Behavior open_{"open", On(ask, &Oracle::Ask), On(answer, &Oracle::Answer)};
 };
 
-// Asks and watches as it is told.
+// Asks and monitors when it is told to.
 class Astronomer final : public Actor {
  public:
   Mailbox<"ask", int> ask{this};
@@ -105,7 +105,7 @@ class Astronomer final : public Actor {
     lives_->heard.push_back(absl::StrCat("life ", life_, ": answer to life ", answer->life));
   }
   void Watch(Pid star) {
-    // Let go: it stays until it fires, or this life ends.
+    // The handle is given up, so the monitor exists until it fires or this life ends.
     MonitorHandle monitor = context().Monitor(star, [this, life = life_, star](const Down& down) {
       ++lives_->downs;
       if (life != lives_->lives || down.pid != star) ++lives_->strange;
@@ -134,7 +134,7 @@ struct Observatory {
     return children.ok() ? Ref<Astronomer>(children->children[0].pid) : Ref<Astronomer>();
   }
   void Crash() { system.Exit(Child().pid(), ExitReason::Failed(absl::DataLossError("disk"))); }
-  // Returns what the child's lives have heard since the last call.
+  // Returns the answers and Downs that the child's lives have received since the last call.
   std::vector<std::string> Heard() {
     system.RunUntilIdle();
     return std::exchange(lives->heard, {});
@@ -152,7 +152,7 @@ TEST(EarlierLifeTest, AnAnswerThatComesAfterTheRestartIsNotTheNextLifes) {
   all.Crash();
   all.system.RunUntilIdle();
   ASSERT_EQ(all.lives->lives, 2);
-  // The first ask of this life too.
+  // This is also the first ask of its life, so it has the same number.
   all.Child()[&Astronomer::ask].Tell(1);
   all.system.RunUntilIdle();
   all.lives->oracle[&Oracle::answer].Tell(1);
@@ -169,7 +169,7 @@ TEST(EarlierLifeTest, AMonitorOfTheLastLifeTellsTheNextNothing) {
   all.system.RunUntilIdle();
   all.Crash();
   all.system.RunUntilIdle();
-  // The first monitor of this life too.
+  // This is also the first monitor of its life, so it has the same number.
   all.Child()[&Astronomer::watch].Tell(second.pid());
   all.system.RunUntilIdle();
   all.system.Kill(first.pid());
@@ -178,7 +178,7 @@ TEST(EarlierLifeTest, AMonitorOfTheLastLifeTellsTheNextNothing) {
   EXPECT_THAT(all.Heard(), ElementsAre("life 2: down to life 2"));
 }
 
-// The crash, the answers and the ends come in any order, also at once.
+// The crash, the answers and the ends happen in any order, and also at the same time.
 TEST(EarlierLifeTest, EachLifeHearsOnlyWhatItAskedForAndWatchesUnderEverySeed) {
   int answered = 0;
   int downs = 0;
@@ -191,7 +191,7 @@ TEST(EarlierLifeTest, EachLifeHearsOnlyWhatItAskedForAndWatchesUnderEverySeed) {
     for (int step = 0; step < 60; ++step) {
       switch (random.Below(6)) {
         case 0:
-          all.Child()[&Astronomer::ask].Send(step).IgnoreError();  // it may just have ended
+          all.Child()[&Astronomer::ask].Send(step).IgnoreError();  // the child may just have ended
           break;
         case 1:
           stars.push_back(all.system.Spawn<Star>().pid());

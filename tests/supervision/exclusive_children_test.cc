@@ -101,7 +101,7 @@ TEST_F(ExclusiveChildrenTest, BelowAnExclusiveSupervisorEachLifeIsKept) {
   EXPECT_TRUE(children.IsBelowExclusive(plain_));
   children.Began(plain_, kFirst, IsGone());
   EXPECT_EQ(lives->FirstNotGone("desk", IsGone()), kFirst);
-  EXPECT_FALSE(children.Lingers(plain_, IsGone())) << "its own next life may begin";
+  EXPECT_FALSE(children.Lingers(plain_, IsGone())) << "the next life of the child itself may begin";
 }
 
 }  // namespace

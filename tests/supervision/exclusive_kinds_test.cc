@@ -1,4 +1,4 @@
-// Exclusive children of every kind: supervisors, children of factories, members of pools, processes.
+// Exclusive children of every kind: supervisors, children made by factories, pool members and processes.
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,7 +39,7 @@ class ExclusiveKindsTest : public testing::TestWithParam<uint64_t> {
     const auto children = system_.Ask(SupervisorRef(supervisor).which_children(), {}, kSoon);
     return children.ok() ? children->children : std::vector<ChildInfo>(2);
   }
-  // The holder holds on for 2 s, and 10 ms later this is done.
+  // Makes the holder's handler run for 2 s, and calls `done` 10 ms after it began.
   void While(Pid holder, const std::function<void()>& done) {
     journal_->Take();
     Ref<Holder>(holder)[&Holder::hold].Tell(Hold{absl::Seconds(2)});
@@ -52,7 +52,8 @@ class ExclusiveKindsTest : public testing::TestWithParam<uint64_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, ExclusiveKindsTest, testing::Range<uint64_t>(1, 21));
 
-// Made anew at each start: a builder, a builder two deep, and a factory that hides its tree.
+// Returns children that are supervisors and are created anew at each start: one made by a builder, and one made by a
+// factory that hides its tree.
 std::vector<ChildBuilder> SupervisorsOf(const ChildBuilder& child) {
   const SupervisorBuilder tree = OneForOne().Child("holder", child);
   const auto factory = [tree] { return ActorSpec<SupervisorRef>(tree).make(); };
@@ -86,7 +87,8 @@ TEST_P(ExclusiveKindsTest, AnOrdinarySupervisorBeginsAgainAtOnce) {
   }
 }
 
-// The inner supervisor stops in order and ends by itself. The handler of the child that it had to kill still runs.
+// The inner supervisor stops its children in order and ends by itself, while the handler of the child that it had to
+// kill is still running.
 TEST_P(ExclusiveKindsTest, AnExclusiveSupervisorThatStoppedInOrderBeginsAgainWhenTheHandlerItLeftIsGone) {
   const auto sibling_journal = std::make_shared<Journal>();
   Scene scene(
@@ -135,7 +137,7 @@ using Jobs = Pool<JobHolder(HolderJob)>;
 
 class ExclusiveMembersTest : public ExclusiveKindsTest {
  protected:
-  // A tree with a pool of so many shards.
+  // Spawns a tree with a pool of `shards` shards.
   void Begin(int shards) {
     life_ = std::make_shared<RootLife>();
     system_.Spawn<Launcher>(
@@ -153,7 +155,7 @@ class ExclusiveMembersTest : public ExclusiveKindsTest {
   absl::StatusOr<Ref<JobHolder>> Start(const std::string& id) {
     return system_.Ask(Pool().start_as(), {id, HolderJob{&system_, journal_}}, kSoon);
   }
-  // The member holds on for 2 s; `who` is killed at once, and this is done half a second later.
+  // Makes the member's handler run for 2 s, kills `who` 10 ms after it began, and calls `meanwhile` after 500 ms.
   void HoldOnAndKill(Pid member, Pid who, const std::function<void()>& meanwhile) {
     Ref<JobHolder>(member)[&JobHolder::hold].Tell(Hold{absl::Seconds(2)});
     system_.seeded_executor().RunAt(system_.Now() + absl::Milliseconds(10), [this, who] { system_.Kill(who); });
@@ -170,7 +172,7 @@ TEST_P(ExclusiveMembersTest, AnIdIsNotGivenAnewWhileAHandlerOfItsLastLifeRuns) {
     const auto job = Start("job");
     ASSERT_TRUE(job.ok()) << job.status();
     HoldOnAndKill(job->pid(), job->pid(), [&] {
-      EXPECT_EQ(journal_->Take(), "start") << "it has been given up, and forgotten";
+      EXPECT_EQ(journal_->Take(), "start") << "the pool has given up and forgotten the job";
       const auto early = Start("job");
       EXPECT_TRUE(absl::IsFailedPrecondition(early.status())) << early.status();
       EXPECT_THAT(early.status().message(), HasSubstr("child 'job' is exclusive, and its last life is not gone"));
@@ -193,7 +195,7 @@ TEST_P(ExclusiveMembersTest, TheNextLifeOfAPoolDoesNotGiveThatIdAnewEitherAndMak
     ASSERT_TRUE(job.ok() && made_up.ok());
     const Pid pool = Pool().pid();
     HoldOnAndKill(job->pid(), pool, [&] {
-      EXPECT_EQ(journal_->Take(), "start, start, gone") << "of the other one";
+      EXPECT_EQ(journal_->Take(), "start, start, gone") << "the other job has ended";
       EXPECT_NE(Pool().pid(), pool);
       EXPECT_TRUE(absl::IsFailedPrecondition(Start("job").status()));
       EXPECT_TRUE(system_.Ask(Pool().start(), HolderJob{&system_, journal_}, kSoon).ok());
@@ -206,7 +208,7 @@ TEST_P(ExclusiveMembersTest, TheNextLifeOfAPoolDoesNotGiveThatIdAnewEitherAndMak
   }
 }
 
-// A process that takes its time to die: its proxy may be dead before.
+// A spawner for a process that takes time to die, so that its proxy may end before it.
 class SlowToDie final : public Spawner {
  public:
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& /*child*/) override {

@@ -1,4 +1,4 @@
-// Exclusive workers, as actors whose handlers are held and killed.
+// Exclusive workers, run as actors whose handlers run on after they are killed.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -71,10 +71,10 @@ TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   system.Advance(absl::Seconds(6));
   ASSERT_TRUE(scene.life->has_ended());
   EXPECT_THAT(scene.life->end().ToString(), HasSubstr("; because of Stuck; because of Killed"));
-  EXPECT_EQ(journal->Take(), "gone at 5s") << "nobody was started beside it";
+  EXPECT_EQ(journal->Take(), "gone at 5s") << "no second instance was started";
 }
 
-// The child's supervisor gives up once a second, as long as the old handler runs.
+// The child's supervisor gives up once a second as long as the old handler is running.
 TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
@@ -180,22 +180,22 @@ TEST_F(ExclusiveLivesTest, AnExclusiveSupervisorIsNotGoneBeforeAllBelowItAtAnyDe
   gone_ = {Life(1), Life(2)};
   EXPECT_EQ(First(lives_, "outer"), Life(3));
   EXPECT_THAT(lives_.NotGone(is_gone_), ElementsAre("outer"));
-  EXPECT_THAT(below->NotGone(is_gone_), IsEmpty()) << "the others need not wait";
-  Add(*below->Below("inner"), "worker", Life(4), Lives::Why::kIsBelowExclusive);  // beside the last one
+  EXPECT_THAT(below->NotGone(is_gone_), IsEmpty()) << "the children below need not wait";
+  Add(*below->Below("inner"), "worker", Life(4), Lives::Why::kIsBelowExclusive);  // in addition to Life(3)
   gone_ = {Life(1), Life(2), Life(4)};
   EXPECT_EQ(First(lives_, "outer"), Life(3));
   gone_.insert(Life(3));
   EXPECT_EQ(First(lives_, "outer"), Pid());
 }
 
-// The supervisor has ended by now, and its object is there still.
+// The supervisor of these lives has ended, and its object still exists.
 TEST_F(ExclusiveLivesTest, WhatIsBelowIsKeptWhileTheSupervisorThatHasItMayAddToIt) {
   const auto below = lives_.Below("supervisor");
   EXPECT_THAT(lives_.NotGone(is_gone_), IsEmpty());
   EXPECT_EQ(lives_.Below("supervisor"), below);
 }
 
-// A handler that reacts to no exit or kill, on a thread of the pool.
+// A handler on a thread of the pool that does not react to exits and kills.
 TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
   struct State {
     absl::Mutex mu;
@@ -237,7 +237,7 @@ TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
                    .OnEvent([state](const SupervisionEvent& event) {
                      if (event.kind != SupervisionEvent::Kind::kHeld) return;
                      absl::MutexLock lock(&state->mu);
-                     state->released = true;  // only now: so it was held
+                     state->released = true;  // released only now, so the child was held before
                    })
                    .Child("stubborn", Of<Stubborn>(state).Exclusive().ShutdownWithoutLimit()));
   const auto await = [&](const std::function<bool()>& done) {

@@ -15,7 +15,7 @@
 namespace understudy {
 namespace {
 
-// OTP's already_started has the pid, its already_present has none.
+// OTP's already_started error contains the pid; its already_present error does not.
 TEST(ExistingChild, AStartChildOfATakenIdIsToldWhatThatChildIsDoingAndItsPid) {
   SupervisorSpec spec = Patient(Spec(kOneForOne, {"a", "b"}));
   spec.children[1].backoff = RestartBackoff{};

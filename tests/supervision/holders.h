@@ -1,5 +1,5 @@
-// Actors whose handlers take as long as the test says, in virtual time, and a fixture with a tree that has such a
-// child.
+// Actors whose handlers take a time set by the test, in virtual time, and a fixture with a supervision tree that has
+// such a child.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_HOLDERS_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_HOLDERS_H_
 
@@ -24,7 +24,7 @@ struct Hold {
   absl::Duration time;
 };
 
-// Writes down its lives, and holds on when it is told to.
+// Records its start and its destruction in the journal, and blocks in its handler for the time that a Hold asks for.
 class Holder final : public Actor {
  public:
   Holder(TestSystem* system, MonotonicTime begin, std::shared_ptr<Journal> journal)
@@ -51,7 +51,7 @@ class Holder final : public Actor {
 struct Scene {
   explicit Scene(const ChildBuilder& child, std::shared_ptr<Journal> journal, TestSystem& system)
       : Scene(OneForOne().Child("holder", child), std::move(journal), system) {}
-  // The holder is the first child of a supervisor, which may be the first of another.
+  // The holder is the first child of a supervisor. That supervisor may be the first child of another, and so on.
   Scene(const SupervisorBuilder& tree, std::shared_ptr<Journal> journal, TestSystem& system)
       : journal(std::move(journal)), system(system) {
     launcher = system.Spawn<Launcher>(tree, life);
@@ -66,7 +66,7 @@ struct Scene {
     while (child.kind == ChildKind::kSupervisor) child = FirstOf(child.pid);
     return child.pid;
   }
-  // The child holds on for so long, and is killed at once.
+  // Makes the child's handler run for `time`, and kills the child 10 ms after it began.
   void HoldAndKill(absl::Duration time) {
     const Pid pid = Child();
     Ref<Holder>(pid)[&Holder::hold].Tell(Hold{time});

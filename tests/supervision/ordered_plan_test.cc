@@ -16,10 +16,10 @@ TEST(OrderedPlan, FirstStartBeginsWithTheFirstChild) {
   plan.MoveTo(1);
   plan.BeginsToStart(1);
   EXPECT_TRUE(plan.is_starting_one());
-  EXPECT_TRUE(plan.WillStart(1)) << "it is being started";
+  EXPECT_TRUE(plan.WillStart(1)) << "the child is being started";
   plan.StartIsOver(1);
   EXPECT_FALSE(plan.is_starting_one());
-  EXPECT_FALSE(plan.WillStart(1)) << "its turn has been";
+  EXPECT_FALSE(plan.WillStart(1)) << "the start of the child is over";
   EXPECT_TRUE(plan.WillStart(2));
 }
 
@@ -44,7 +44,7 @@ TEST(OrderedPlan, APlanThatIsTurnedBackStopsItsGroupAndThenStartsIt) {
   EXPECT_FALSE(plan.Includes(1));
   EXPECT_TRUE(plan.WillStop(2));
   EXPECT_FALSE(plan.WillStop(1));
-  EXPECT_TRUE(plan.WillStart(2)) << "after the stop";
+  EXPECT_TRUE(plan.WillStart(2)) << "the child is started after the stop";
   plan.HasStopped();
   EXPECT_FALSE(plan.WillStop(5));
   EXPECT_EQ(plan.cursor(), 2U);

@@ -1,5 +1,5 @@
-// Children on other nodes, as far as supervision knows them: their placement, its errors, and the request that reaches
-// the NodeSpawner.
+// Children on other nodes from the view of supervision: their placement, its errors, and the request that reaches the
+// NodeSpawner.
 #include <functional>
 #include <map>
 #include <memory>
@@ -112,7 +112,7 @@ TEST(Placement, SpreadingDependsOnTheIdAlone) {
   }
   for (const auto& [node, count] : first) EXPECT_GT(count, 60) << node;
   EXPECT_EQ(first.size(), 3u);
-  int on_first = 0;  // short ids, two nodes
+  int on_first = 0;  // with short ids and two nodes
   for (int i = 0; i < 100; ++i) on_first += NodesInTurn(SpreadOver({"n1", "n2"}), absl::StrCat("c", i))[0] == "n1";
   EXPECT_GT(on_first, 30);
   EXPECT_LT(on_first, 70);
@@ -127,7 +127,7 @@ TEST(Placement, IsPrinted) {
   EXPECT_THAT(DescribeChild(Remote(SpreadOver({"v", "w"}), "e").Spec("a")), HasSubstr("e spread over v, w,"));
 }
 
-// Starts local workers in the place of those elsewhere.
+// Starts local workers in place of children on other nodes.
 class FakeSpawner final : public Spawner {
  public:
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild&) override {
@@ -186,7 +186,7 @@ TEST_F(RemoteChildTest, TheBuilderFillsInWhatTheSpawnerIsAskedFor) {
   EXPECT_EQ(spawner_.asked[1].stop_within, absl::ZeroDuration());
   EXPECT_EQ(spawner_.asked[1].argument_type, "");
   EXPECT_EQ(spawner_.asked[2].stop_within, absl::InfiniteDuration());
-  EXPECT_FALSE(system_.WhereIs("clerk").has_value());  // the proxy has no name
+  EXPECT_FALSE(system_.WhereIs("clerk").has_value());  // the proxy does not have the child's name
   const auto children = system_.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
   ASSERT_TRUE(children.ok());
   EXPECT_EQ(children->children[0].pid, Pid(4711, 1, 7));

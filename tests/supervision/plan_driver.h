@@ -1,5 +1,5 @@
-// PlanDriver: carries out a RestartPlan's actions on children that are only names, in virtual time, and writes down
-// each action:
+// PlanDriver: carries out the actions of a RestartPlan in virtual time, on children that exist only as names, and
+// records each action:
 //
 //   PlanDriver plan(Spec(RestartStrategy::kOneForOne, {"a", "b"}));
 //   plan.StartAll();
@@ -35,7 +35,7 @@
 
 namespace understudy {
 
-// Permanent children of these ids, with room for 3 restarts in 10 s.
+// Returns a spec with permanent children of these ids and an intensity of 3 restarts in 10 s.
 inline SupervisorSpec Spec(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec{.strategy = strategy, .intensity = 3, .period = absl::Seconds(10)};
   for (const std::string& id : ids) spec.children.push_back({.id = id});
@@ -61,10 +61,10 @@ class PlanDriver {
 
   enum class StartResult { kStarts, kSlow, kFails, kIgnores };
 
-  // The ids of children that behave in a special way. A slow start lasts until the test reports its outcome
-  // (Started …), a slow stop until the test reports the exit (Exit).
+  // The ids of children that behave in a special way. A slow start lasts until the test reports its outcome (Started or
+  // Failed), and a slow stop lasts until the test reports the exit (Exit).
   std::set<std::string> slow_start, slow_stop, fail_start, ignore_start;
-  // Decides instead of these, when set.
+  // If set, decides how a child starts instead of the sets above.
   std::function<StartResult(const std::string& id)> on_start;
 
   RestartPlan& plan() { return plan_; }
@@ -78,7 +78,7 @@ class PlanDriver {
     plan_.Shutdown(ExitReason::Shutdown(), now_);
     Carry();
   }
-  // The child's slow start is over.
+  // Reports that the slow start of the child has succeeded.
   void Started(const std::string& id) {
     plan_.Started(life_.at(id), now_);
     Carry();
@@ -119,9 +119,9 @@ class PlanDriver {
     plan_.TerminateChild(pid, ++requests_, now_);
     return Carry();
   }
-  // Before StartAll: so an earlier supervisor has left it.
+  // Call before StartAll. Records that an instance of the child, left by a previous supervisor, is still running.
   void Inherit(const std::string& id) { stuck_[id] = {plan_.AddPredecessor(id), PlaceOf(id)}; }
-  // The child is killed, and its handler runs on, until it is Gone.
+  // Reports that the child was killed and that its handler is still running, until the test calls Gone.
   void KillStuck(const std::string& id) { Exit(id, ExitReason::KilledHandlerRunning()); }
   void Gone(const std::string& id) {
     const RestartPlan::LifeId life = stuck_.at(id).life;
@@ -138,7 +138,7 @@ class PlanDriver {
     plan_.NameFreed(name, now_);
     Carry();
   }
-  // Lets time pass, timers in order.
+  // Lets time pass; due timers fire in order.
   void Pass(absl::Duration duration) {
     const MonotonicTime end = now_ + duration;
     while (!timers_.empty()) {
@@ -156,11 +156,11 @@ class PlanDriver {
     now_ = end;
   }
 
-  // The children whose names are kept: "a b".
+  // Returns the children whose names are kept, such as "a b".
   std::string Kept() const { return absl::StrJoin(kept_, " "); }
   bool IsUp(const std::string& id) const { return life_.contains(id); }
   RestartPlan::LifeId LifeOf(const std::string& id) const { return life_.at(id); }
-  // Which run of a child that life was: "a".
+  // Returns the id of the child of which `life` is or was an instance.
   const std::string& IdOf(RestartPlan::LifeId life) const { return id_of_.at(life); }
 
   // Returns the actions since the last call, as text.
@@ -173,7 +173,7 @@ class PlanDriver {
   bool WasAskedToStop(const std::string& id) const { return IsUp(id) && asked_.contains(life_.at(id)); }
   const ExitReason& finish_reason() const { return finish_reason_; }
   size_t timers() const { return timers_.size(); }
-  // "a running, b stopped"
+  // Returns the states of the children as text, such as "a running, b stopped".
   std::string States() const {
     std::vector<std::string> states;
     for (const ChildInfo& child : plan_.children().WhichChildren()) {
@@ -249,7 +249,7 @@ class PlanDriver {
     }
   }
 
-  // 0 when there is no such child.
+  // Returns 0 if there is no such child.
   uint64_t PlaceOf(const std::string& id) const {
     for (const ChildInfo& child : plan_.children().WhichChildren()) {
       if (child.id == id) return child.place;

@@ -39,13 +39,13 @@ TEST(PlanTimers, ActorsTimerIsSetOnlyToComeEarlier) {
   EXPECT_EQ(timers.TakeToArm(), absl::nullopt);
   timers.Arm(1, At(5));
   EXPECT_EQ(timers.TakeToArm(), At(5));
-  EXPECT_EQ(timers.TakeToArm(), absl::nullopt) << "it is set already";
+  EXPECT_EQ(timers.TakeToArm(), absl::nullopt) << "the timer is already set";
   timers.Arm(2, At(7));
   EXPECT_EQ(timers.TakeToArm(), absl::nullopt);
   timers.Arm(3, At(2));
   EXPECT_EQ(timers.TakeToArm(), At(2));
   timers.Cancel(3);
-  EXPECT_EQ(timers.TakeToArm(), absl::nullopt) << "it comes early";
+  EXPECT_EQ(timers.TakeToArm(), absl::nullopt) << "the timer may fire early";
   timers.Came();
   EXPECT_EQ(timers.TakeToArm(), At(5));
 }

@@ -1,4 +1,4 @@
-// Children of a pool that are found or started, and those that it has from its beginning.
+// Pool children that are found or else started, and pool children that are started with the pool.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// Works; with the number 0 its start fails.
+// A worker whose start fails if its number is 0.
 class Job final : public Actor {
  public:
   explicit Job(int number) : number_(number) {}
@@ -55,7 +55,7 @@ TEST(PoolChildrenTest, AChildIsFoundOrStarted) {
     };
     const Ref<Job> first = find("17", 1).value();
     EXPECT_EQ(system.WhereIs("job/17"), first.pid());
-    EXPECT_EQ(find("17", 2).value(), first) << "the arguments of the child that runs are its own";
+    EXPECT_EQ(find("17", 2).value(), first) << "the running child keeps its arguments";
     EXPECT_NE(find("18", 1).value(), first);
     EXPECT_EQ(system.Ask(pool.count_children(), {}, kSoon)->specs, 2);
     EXPECT_TRUE(absl::IsInvalidArgument(find("19", 0).status()));

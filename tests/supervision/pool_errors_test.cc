@@ -98,7 +98,7 @@ TEST(PoolErrors, ItsTemplateIsAChildLikeAnyOther) {
   EXPECT_THAT(ErrorsOf(PoolTree(pool)), ElementsAre(HasSubstr("id: is empty"), HasSubstr("shutdown: 0")));
 }
 
-// A parent's time to stop must exceed the longest of a pool's, not the sum.
+// A parent's shutdown timeout must exceed the longest timeout of the pool's children, but not their sum.
 TEST(PoolErrors, APoolNeedsMoreTimeToStopThanOneOfItsChildren) {
   for (const bool is_pool : {true, false}) {
     auto tree = std::make_shared<SupervisorSpec>(PoolTree(GoodPool()));
@@ -138,7 +138,7 @@ TEST(BudgetErrors, EachBadFieldHasItsOwn) {
 TEST(BudgetErrors, ABudgetThatIsNeverSpentIsAnError) {
   SupervisorSpec spec{.intensity = 3, .period = absl::Seconds(10)};
   spec.children.push_back({.id = "a", .budget = RestartBudget{3, absl::Seconds(10)}});
-  EXPECT_THAT(ErrorsOf(spec), IsEmpty()) << "its own is looked at first";
+  EXPECT_THAT(ErrorsOf(spec), IsEmpty()) << "the budget of the child is checked first";
   spec.children[0].budget = RestartBudget{4, absl::Seconds(10)};
   EXPECT_THAT(ErrorsOf(spec), ElementsAre("child 'a': budget: is never spent: its supervisor gives up first, after 3 "
                                           "restarts within 10s"));

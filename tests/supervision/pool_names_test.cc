@@ -1,4 +1,4 @@
-// The registered names of a pool's children, which are made of their ids.
+// The registered names of a pool's children, which are derived from their ids.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
-// Pools as actors on the seeded executor: pools of one shard, and of several shards that answer as one supervisor.
+// Pools as actors on the seeded executor: pools of one shard, and pools of several shards that answer as one
+// supervisor.
 #include "understudy/supervision/pool.h"
 
 #include <cstddef>
@@ -46,7 +47,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// The arguments of a job's worker.
+// The arguments of a JobWorker.
 struct Job {
   std::string name;
   std::shared_ptr<Journal> journal;
@@ -316,7 +317,7 @@ TEST_P(PoolTest, EveryShardHasItsPartOfTheChildrenWithAndWithoutIds) {
   const Workers::Ref pool = SpawnPool({}, [&supervisors](const SupervisionEvent& event) {
     if (event.kind == SupervisionEvent::Kind::kStarted && event.child != "pool") supervisors.insert(event.supervisor);
   });
-  supervisors.clear();  // of the shards themselves
+  supervisors.clear();  // forget the supervisors of the shards themselves
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(system_.Ask(pool.start(), JobOf("x"), kSoon).ok());
   EXPECT_EQ(std::exchange(supervisors, {}).size(), static_cast<size_t>(GetParam().shards));
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(Begin(pool, absl::StrCat("named-", i)).ok());
@@ -369,7 +370,7 @@ TEST_P(PoolTest, ItsOwnEventHandlerHearsInsteadOfItsParents) {
   EXPECT_EQ(parents->Take(), "pool");
 }
 
-// Nothing is asked for.
+// The request has neither an id nor a pid.
 TEST_P(PoolTest, AnEmptyTerminationIsNotFound) {
   const Workers::Ref pool = SpawnPool({});
   EXPECT_TRUE(absl::IsNotFound(system_.Ask(pool.terminate_child(), {}, kSoon).status()));
@@ -410,7 +411,7 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), {.id = "a"}, kSoon).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(heard->Take(), "a started, a was stopped");
-  // Events of the supervisor of the shards are reported too.
+  // Events of the supervisor of the shards are also reported.
   system_.RequestStop(pool.pid());
   system_.RunUntilIdle();
   EXPECT_THAT(heard->Take(), HasSubstr(GetParam().shards == 1 ? " stops its children" : "shard-0 was stopped"));
@@ -446,7 +447,7 @@ TEST(PoolForms, NoOrSeveralArgumentsAreATupleAndThePoolsFieldsAreChecked) {
   EXPECT_TRUE(absl::IsNotFound(system.Ask(plain.terminate_child(), {.pid = pair.pid()}, kSoon).status()));
 }
 
-// A pool that is data: its template says how its children are made.
+// A pool that is given as data: its template says how its children are made.
 TEST(PoolForms, ATreesPoolMakesChildrenOfItsTemplate) {
   TestSystem system(1);
   auto journal = std::make_shared<Journal>();

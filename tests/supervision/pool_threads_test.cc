@@ -1,4 +1,4 @@
-// Pools on real threads: ten thousand children at once.
+// Pools on real threads, with ten thousand children at once.
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -43,7 +43,7 @@ class Idler final : public Actor {
 };
 using Idlers = Pool<Idler(int)>;
 
-// The requests that a client makes at once. Answers has their results.
+// Batch has the requests that a client sends at once; Answers has their results.
 struct Batch {
   std::vector<int> starts;
   std::vector<Pid> terminations;
@@ -122,7 +122,7 @@ TEST_P(PoolThreadsTest, TenThousandStartAndStopAtOnceAndTheCountsAreExact) {
   } while (after != 0);
   EXPECT_EQ(listed, pids);
 
-  // Half end, while as many start.
+  // Half of the children end while as many start.
   Batch both;
   for (int i = 0; i < kChildren / 2; ++i) {
     both.starts.push_back(kChildren + i);
@@ -176,7 +176,7 @@ TEST_P(PoolThreadsTest, ChildrenCrashStartAndStopFromManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // A pid may have been replaced before it was terminated; an id is for good.
+  // A pid may have been replaced before it was terminated, but an id remains valid.
   EXPECT_GE(CountOf(pool).specs, kThreads * kEach / 4);
   EXPECT_LE(CountOf(pool).specs, kThreads * kEach / 2);
   EXPECT_TRUE(system_.Shutdown(kDeadline));

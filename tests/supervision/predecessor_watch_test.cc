@@ -18,7 +18,7 @@ TEST(PredecessorWatch, LifeIsDueAgainEachTimeItsMonitorFires) {
   watch.Await(due[0], 11);
   watch.Await(due[1], 12);
   EXPECT_TRUE(watch.TakeDue().empty());
-  EXPECT_FALSE(watch.Fired(13)) << "somebody else's monitor";
+  EXPECT_FALSE(watch.Fired(13)) << "the monitor is not one of this watch";
   EXPECT_TRUE(watch.Fired(12));
   EXPECT_FALSE(watch.Fired(12));
   due = watch.TakeDue();
@@ -26,7 +26,7 @@ TEST(PredecessorWatch, LifeIsDueAgainEachTimeItsMonitorFires) {
   EXPECT_EQ(due[0].life, 2U);
   EXPECT_EQ(due[0].child, "b");
   watch.Await(due[0], 14);
-  EXPECT_TRUE(watch.Fired(14)) << "something else of the same life was left";
+  EXPECT_TRUE(watch.Fired(14)) << "the same life has left another actor";
   EXPECT_TRUE(watch.Fired(11));
 }
 

@@ -41,7 +41,7 @@ TEST(RemoteChildren, WhatALifeLeftGoesToTheNextLifeOfTheSameChildOnly) {
   remote.Ended(1, "a");
   EXPECT_EQ(remote.NewLife("b")->left, nullptr);
   EXPECT_EQ(remote.NewLife("a")->left, left);
-  EXPECT_EQ(remote.NewLife("a")->left, nullptr) << "it was handed over";
+  EXPECT_EQ(remote.NewLife("a")->left, nullptr) << "the second life has taken it";
 }
 
 TEST(RemoteChildren, ForgottenChildLeavesNothing) {

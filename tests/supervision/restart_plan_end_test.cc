@@ -1,5 +1,5 @@
-// RestartPlan while its supervisor stops: an exit, a timer or a failed start that comes then starts no child and is not
-// counted.
+// RestartPlan while its supervisor stops: an exit, a timer or a failed start that arrives then must not start a child
+// and is not counted as a restart.
 #include <string>
 
 #include "absl/time/time.h"
@@ -13,7 +13,7 @@
 namespace understudy {
 namespace {
 
-// a, b and c; c takes its time to stop.
+// Returns a spec of children a, b and c, of which c is slow to stop in the tests.
 SupervisorSpec WithSlowEnd(RestartStrategy strategy) { return Patient(Spec(strategy, {"a", "b", "c"})); }
 
 TEST(RestartPlanEnd, ABackoffThatElapsesStartsNobody) {
@@ -154,7 +154,7 @@ TEST(RestartPlanEnd, AChildThatEndsByItselfMeanwhileIsNotRestarted) {
     plan.Exit("a", ExitReason::Killed());
     plan.Exit("b", ExitReason::Normal());
     EXPECT_EQ(plan.Log(), "");
-    plan.Exit("c", ExitReason::Normal());  // and not with Shutdown
+    plan.Exit("c", ExitReason::Normal());  // its reason is not Shutdown
     EXPECT_EQ(plan.Log(), "finish Shutdown");
   }
 }

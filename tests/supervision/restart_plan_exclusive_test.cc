@@ -1,4 +1,4 @@
-// Exclusive children, and children with a budget of their own, with every strategy.
+// Exclusive children, and children with a restart budget of their own, with every strategy.
 #include <string>
 
 #include "absl/status/status.h"
@@ -101,7 +101,7 @@ TEST(ExclusiveChild, APredecessorKeepsTheChildrenAfterItOfRestForOneDownUntilItI
   EXPECT_EQ(plan.Log(), "start b, start c");
 }
 
-// A sibling that is stopped with the dead child, and does not heed the kill.
+// A sibling is stopped because of the dead child, and its handler runs on after it is killed.
 TEST(ExclusiveChild, ASiblingThatIsStuckHoldsUpTheGroup) {
   for (const RestartStrategy strategy : {kOneForAll, kRestForOne}) {
     SupervisorSpec spec = Exclusive(Spec(strategy, {"a", "b", "c"}), "b");
@@ -139,7 +139,7 @@ TEST(ExclusiveChild, APredecessorThatIsGoneBeforeItsTurnHoldsUpNoStart) {
   EXPECT_EQ(plan.Log(), "start a, start b, start c");
 }
 
-// An earlier supervisor of these children has left the handler.
+// An earlier supervisor of these children left a handler that is still running.
 TEST(ExclusiveChild, IsHeldInTheFirstStartUntilThatOfAnEarlierSupervisorIsGone) {
   const std::string at_first[] = {"start a, timer 5s, start c, done", "timer 5s", "start a, timer 5s"};
   const std::string when_gone[] = {"cancel timer, start b", "cancel timer, start a, start b, start c, done",
@@ -188,7 +188,7 @@ TEST(ExclusiveChild, EndsAndIsDeletedWhileItWaits) {
   plan.Terminate("a");
   EXPECT_TRUE(plan.StatusOf(plan.Delete("a")).ok());
   ChildSpec again{.id = "a", .exclusive = true};
-  EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.StartChild(again)))) << "it would be the second of its id";
+  EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.StartChild(again)))) << "the id would have two instances";
   EXPECT_TRUE(plan.StatusOf(plan.StartChild({.id = "b", .exclusive = true})).ok());
   plan.Gone("a");
   EXPECT_EQ(plan.States(), "b running");
@@ -256,7 +256,7 @@ TEST(ChildBudget, DoesNotCountARestartThatWaited) {
   plan.fail_start = {"a"};
   plan.Exit("a");
   plan.Pass(absl::Minutes(2));
-  EXPECT_FALSE(plan.plan().is_finished()) << "the first was counted, those that waited were not";
+  EXPECT_FALSE(plan.plan().is_finished()) << "only the first restart is counted, because the later ones waited";
   EXPECT_GT(plan.plan().children().WhichChildren()[0].restarts, 5);
   plan.fail_start = {};
   plan.Pass(absl::Minutes(6));
@@ -265,7 +265,7 @@ TEST(ChildBudget, DoesNotCountARestartThatWaited) {
   EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted);
 }
 
-// With every strategy the chain of causes says which child gave up, and why.
+// With every strategy the chain of causes must say which child gave up, and why.
 TEST(GivingUp, OfABackoffsOwnLimitCarriesTheWholeCauseChainWhateverTheStrategy) {
   for (const RestartStrategy strategy : kStrategies) {
     SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c"}));

@@ -11,7 +11,7 @@
 namespace understudy {
 namespace {
 
-// All children have names and, from the second start on, a backoff of 1 s.
+// Returns a spec in which all children have names and, from the second start on, a backoff of 1 s.
 SupervisorSpec Named(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
   for (ChildSpec& child : spec.children) {
@@ -79,7 +79,7 @@ TEST(RestartPlanKeptNames, AreKeptWhileTheGroupWaitsForOneOfIt) {
     EXPECT_EQ(plan.Kept(), "a b c");
     plan.Terminate("a");
     EXPECT_EQ(plan.States(), "a stopped, b stopped, c stopped");
-    EXPECT_EQ(plan.Kept(), "") << "nothing will start the others";
+    EXPECT_EQ(plan.Kept(), "") << "no restart of the others is pending";
   }
 }
 

@@ -1,4 +1,4 @@
-// The plan of a pool: OTP's simple_one_for_one.
+// The RestartPlan of a pool, which corresponds to OTP's simple_one_for_one.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Permanent children that may take any time to stop, with room for 3 restarts in 10 s.
+// Returns a pool whose children may take any time to stop, with an intensity of 3 restarts in 10 s.
 SupervisorSpec PoolOf(RestartType restart) {
   auto pool = std::make_shared<PoolSpec>();
   pool->child = Startable(ChildSpec{.id = "w", .restart = restart, .shutdown = ChildShutdown::Infinity()});
@@ -83,7 +83,7 @@ TEST(PoolPlan, AChildWhoseNameIsTakenIsTriedNowAndThen) {
   plan.Log();
   plan.Pass(limits::kParkedRetryAfter);
   EXPECT_EQ(plan.Log(), "start a");
-  // A new one is not kept.
+  // A new member whose name is taken is not kept.
   const auto refused = plan.StartMember("b");
   plan.Failed("b", ExitReason::NameConflict("w/b"));
   EXPECT_TRUE(absl::IsAlreadyExists(plan.StatusOf(refused))) << plan.StatusOf(refused);
@@ -209,7 +209,7 @@ TEST(PoolPlan, AChildIsTerminatedByIdOrPidAndForgotten) {
   const auto first = plan.TerminatePid(a);
   const auto second = plan.TerminatePid(a);
   EXPECT_FALSE(plan.IsAnswered(first));
-  EXPECT_TRUE(plan.StatusOf(plan.TerminatePid(b)).ok()) << "no request waits for another child's";
+  EXPECT_TRUE(plan.StatusOf(plan.TerminatePid(b)).ok()) << "a request must not wait for one about another child";
   plan.Exit("a", ExitReason::Shutdown());
   EXPECT_TRUE(plan.StatusOf(first).ok());
   EXPECT_TRUE(plan.StatusOf(second).ok());
@@ -335,7 +335,7 @@ TEST(PoolPlan, ALimitOfItsOwnEndsOnlyTheChild) {
   }
 }
 
-// A child that always crashes spends its own budget, not its siblings'.
+// A child that always crashes spends its own budget and not its siblings'.
 TEST(PoolPlan, ARestartThatTheBudgetRefusesIsNotCountedForTheOthers) {
   PlanDriver plan(WithChild(PoolOf(RestartType::kPermanent),
                             [](ChildSpec& child) { child.budget = RestartBudget{1, absl::Seconds(10)}; }));
@@ -367,8 +367,7 @@ TEST(PoolPlan, WhichChildrenGivesAPageOfChildrenAfterAPlace) {
   EXPECT_EQ(seen.back(), "24");
 }
 
-// Requests about a child that is busy wait with it, in their order, and cost
-// those about others nothing.
+// Requests about a busy child wait until it is ready, in their order. They do not delay requests about other children.
 TEST(PoolPlan, RequestsOfABusyChildWaitWithItInTheirOrder) {
   PlanDriver plan(Spec(kOneForOne, {"a", "b"}));
   plan.slow_stop = {"a"};

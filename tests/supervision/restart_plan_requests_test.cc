@@ -1,4 +1,4 @@
-// Requests, queries and backoff, where RestartPlan does more than OTP's supervisor.
+// Requests, queries and backoff, where RestartPlan offers more than OTP's supervisor.
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +64,7 @@ TEST(RestartPlanRequests, StartChildAddsAtTheEndAndRefusesDuplicatesAndBadSpecs)
             "must be above 0");
   plan.Log();
   plan.Shutdown();
-  EXPECT_EQ(plan.Log(), "stop b, timer 5s, cancel timer, stop a, finish Shutdown");  // b has the default
+  EXPECT_EQ(plan.Log(), "stop b, timer 5s, cancel timer, stop a, finish Shutdown");  // b has the default timeout
 }
 
 TEST(RestartPlanRequests, AStartChildThatFailsIsForgottenAndSaysWhy) {
@@ -97,7 +97,7 @@ TEST(RestartPlanRequests, AStartThatFailedIsToldWithTheCodeOfItsCause) {
     plan.Failed("a", cause);
     EXPECT_EQ(plan.StatusOf(request).code(), code) << cause;
 
-    PlanDriver first(Spec(kOneForOne, {"a"}));  // its parent is told likewise
+    PlanDriver first(Spec(kOneForOne, {"a"}));  // its parent gets the same error
     first.slow_start = {"a"};
     first.StartAll();
     first.Failed("a", cause);
@@ -175,7 +175,7 @@ TEST(RestartPlanRequests, TerminateCancelsTheStartOfAChildAndTheRestOfAnOrderedP
   EXPECT_EQ(plan.States(), "a running, b stopped, c stopped");
 }
 
-// The dead child itself is of the rest that stays down, and is not said to be restarting for ever.
+// The dead child is one of the children that stay stopped, and must not be shown as restarting for ever.
 TEST(RestartPlanRequests, TerminateOfASiblingThatIsBeingStartedLeavesTheDeadChildStopped) {
   PlanDriver plan(Patient(Spec(kOneForAll, {"a", "b", "c"})));
   plan.StartAll();
@@ -233,7 +233,7 @@ TEST(RestartPlanRequests, AStartChildThatIsTerminatedAnswersBoth) {
   EXPECT_TRUE(plan.StatusOf(2).ok());
 }
 
-// OTP answers between two attempts of a restart, because the next attempt is a message to itself.
+// OTP answers requests between two attempts of a restart, because each next attempt is a message to itself.
 TEST(RestartPlanRequests, RequestsAreAnsweredBetweenTwoAttemptsOfARestart) {
   for (const RestartStrategy strategy : kStrategies) {
     SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c", "d"}));
@@ -271,7 +271,7 @@ TEST(RestartPlanRequests, RequestsAreAnsweredWhenAnExitTurnsAnOrderedPlanBack) {
   EXPECT_EQ(plan.Log(), "stop b, reply 1 NOT_FOUND, start a, start b");
 }
 
-// A child that is started again keeps its id even if the start fails; a new child that cannot start is forgotten.
+// A child that is started again keeps its id even if the start fails. A new child that fails to start is forgotten.
 TEST(RestartPlanRequests, AStartChildOfAnIdThatIsBeingStartedAgainIsAnsweredAtOnce) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(Patient(Spec(strategy, {"a"})));
@@ -305,7 +305,7 @@ TEST(RestartPlanRequests, RequestsAreRefusedOnceTheEndHasBegunWaitingOnesToo) {
   EXPECT_TRUE(plan.plan().is_finished());
 }
 
-// ---- Backoff.
+// ---- Backoff ----
 
 SupervisorSpec WithBackoff(RestartStrategy strategy, const std::vector<std::string>& ids, const std::string& which) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
@@ -391,7 +391,7 @@ TEST(RestartPlanBackoff, ABackoffUnderOneForOneLetsTheSiblingsRun) {
   plan.Exit("a");
   EXPECT_EQ(plan.States(), "a restarting, b running");
   plan.Log();
-  plan.Exit("b");  // counted: the second of the window
+  plan.Exit("b");  // counted as the second restart within the window
   EXPECT_EQ(plan.Log(), "cancel timer, finish RestartsExhausted");
 }
 

@@ -1,5 +1,5 @@
-// Tests of RestartPlan where it behaves as OTP's supervisor: starting, restarting, stopping.
-// restart_plan_requests_test.cc tests what OTP's supervisor does not have.
+// RestartPlan where it behaves as OTP's supervisor: starting, restarting and stopping children.
+// restart_plan_requests_test.cc tests the features that OTP's supervisor does not have.
 #include "understudy/supervision/internal/restart_plan.h"
 
 #include <string>
@@ -167,7 +167,7 @@ TEST(RestartPlan, AGroupRestartStartsSiblingsThatWereStoppedToo) {
   EXPECT_EQ(plan.States(), "a running, b running");
 }
 
-// OTP SUP-26, SUP-28: passing the limit ends the supervisor.
+// OTP SUP-26, SUP-28: Exceeding the limit ends the supervisor.
 TEST(RestartPlan, MoreThanTheIntensityWithinThePeriodGivesUpWithTheCauseChain) {
   PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.StartAll();
@@ -376,7 +376,7 @@ TEST(RestartPlan, ADownBeforeTheOutcomeIsAFailedStart) {
             "Failed(UNAVAILABLE: child 'a' could not start); because of NoConnection(the stream broke)");
 }
 
-// ---- Significant children.
+// ---- Significant children ----
 
 SupervisorSpec Significant(RestartStrategy strategy, AutoShutdown mode, RestartType type) {
   SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c"}));
@@ -447,7 +447,7 @@ TEST(RestartPlan, AnAutoShutdownInTheFirstStartFollowsIt) {
   EXPECT_EQ(plan.Log(), "start c, done, stop c, stop b, finish Shutdown");
 }
 
-// ---- Reports.
+// ---- Reports ----
 
 TEST(RestartPlan, EveryStepIsReported) {
   PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));

@@ -11,7 +11,7 @@
 namespace understudy {
 namespace {
 
-// ---- Names.
+// ---- Names ----
 
 SupervisorSpec WithName(RestartStrategy strategy, const std::vector<std::string>& ids, const std::string& which) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
@@ -138,13 +138,14 @@ TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
     EXPECT_TRUE(plan.StatusOf(plan.Terminate("a")).ok());
     plan.FreeName("auction/a");
     plan.Pass(absl::Minutes(1));
-    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kStopped) << "who was terminated stays down";
+    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kStopped)
+        << "a child that was terminated stays stopped";
     EXPECT_TRUE(plan.StatusOf(plan.Restart("a")).ok());
     EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kRunning);
   }
 }
 
-// ---- Starts.
+// ---- Starts ----
 
 TEST(RestartPlanStartWithin, TheChildsActorBoundsAStartAndAnOverdueStartHasFailed) {
   SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
@@ -157,7 +158,7 @@ TEST(RestartPlanStartWithin, TheChildsActorBoundsAStartAndAnOverdueStartHasFaile
   plan.Log();
   plan.Events();
   plan.Pass(absl::Seconds(3));
-  EXPECT_EQ(plan.Log(), "") << "no timer of its own";
+  EXPECT_EQ(plan.Log(), "") << "the plan has no timer for the start";
   plan.slow_start.clear();
   plan.Failed("a", ExitReason::StartTimeoutHandlerRunning());
   EXPECT_EQ(plan.Log(), "start a");
@@ -178,9 +179,9 @@ TEST(RestartPlanStartWithin, AStartThatIsStoppedHasTheTimeOfAStop) {
   EXPECT_EQ(plan.Log(), "kill a, reply 1 OK, done");
 }
 
-// ---- Times that do not count as failing.
+// ---- Times that do not count as failing ----
 
-// Returns a supervisor whose children give up when they have failed for a minute.
+// Returns a supervisor whose children give up after they have failed for a minute.
 SupervisorSpec GivesUpAfterAMinute(RestartStrategy strategy, const std::vector<std::string>& ids) {
   SupervisorSpec spec = Patient(Spec(strategy, ids));
   for (ChildSpec& child : spec.children) {

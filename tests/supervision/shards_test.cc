@@ -61,7 +61,7 @@ TEST(Shards, AnswersLeadFromOneShardToTheNext) {
   EXPECT_GT(of_second.children[0].place, page.children[0].place);
   EXPECT_EQ(shards.In({.after = of_second.next})->index, 1U);
   EXPECT_EQ(shards.In({.after = of_second.next})->query.after, 4U);
-  EXPECT_EQ(shards.Out(1, {}).next, 0U) << "these are the last";
+  EXPECT_EQ(shards.Out(1, {}).next, 0U) << "this is the last page";
 }
 
 TEST(Shards, PlaceThatNoAnswerHadIsRefused) {

@@ -1,5 +1,5 @@
-// Every combination of good and bad fields of one child: the validation finds exactly as many errors as the rule has,
-// which this test states a second time.
+// Combines all good and bad values of the fields of one child. The validation must find exactly as many errors as the
+// rule requires; this test states the rule independently of the implementation.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 template <class T>
 struct Choice {
   T value;
-  int errors = 0;  // of it alone
+  int errors = 0;  // errors of this value alone
 };
 
 // The backoffs of a child, each with the number of its own errors.
@@ -29,13 +29,13 @@ std::vector<Choice<absl::optional<RestartBackoff>>> Backoffs() {
           {RestartBackoff{.factor = 0.5}, 1},
           {RestartBackoff{.jitter = 2}, 1},
           {RestartBackoff{.reset_after = absl::ZeroDuration(), .give_up_after_attempts = 1}, 2},
-          // The second wait of at least 0.8 s is over after a second.
+          // The wait before the second attempt is at least 0.8 s, so it ends after a second of failing.
           {RestartBackoff{.min = absl::Seconds(1), .give_up_after_attempts = 5, .give_up_after = absl::Seconds(2)}, 1},
           {RestartBackoff{.min = absl::Seconds(1), .give_up_after_attempts = 3, .give_up_after = absl::Seconds(2)}, 0}};
 }
 
-// The first that is none is unset. Of a supervisor whose child needs 5 s, other
-// times are too short.
+// The shutdown timeouts of a child. In the first the timeout is not set. For a supervisor whose child needs 5 s, finite
+// timeouts of 5 s or less, and a brutal kill, are errors.
 struct Stop {
   absl::optional<ChildShutdown> shutdown;
   int errors = 0;
@@ -53,7 +53,7 @@ std::vector<Stop> Stops() {
 
 struct What {
   ChildSpec child;
-  int errors = 0;  // what it runs is missing, or does not fit its kind
+  int errors = 0;  // errors because its start is missing or does not fit its kind
 };
 std::vector<What> Kinds() {
   const ProcessSpec process{.binary = "b", .node_name = "n"};
@@ -94,11 +94,11 @@ int BudgetErrors(const RestartBudget& budget, const absl::optional<RestartBackof
                  int intensity, absl::Duration period) {
   int errors = restart == RestartType::kTemporary ? 1 : 0;
   const bool is_bad = budget.intensity < 0 || budget.period == absl::ZeroDuration();
-  // The supervisor gives up before this budget is spent.
+  // The supervisor would give up before this budget is spent.
   const bool is_never_spent = budget.intensity > intensity && budget.period <= period;
   if (is_bad || is_never_spent) ++errors;
-  // With a backoff only the first restart after a healthy time is counted, because the later ones wait. So a budget
-  // above 0 is never spent.
+  // With a backoff only the first restart after a healthy time is counted, because later restarts wait. A budget above
+  // 0 is therefore never spent.
   const bool is_healthy_ever = backoff.has_value() && backoff->reset_after > absl::ZeroDuration();
   if (!is_bad && is_healthy_ever && budget.intensity > 0) ++errors;
   return errors;
@@ -125,8 +125,8 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
           if (intensity < 0 || intensity > 100000) ++errors;
           if (period == absl::ZeroDuration()) ++errors;
           if (child.significant && (child.restart == RestartType::kPermanent || mode == AutoShutdown::kNever)) ++errors;
-          const bool is_refused =
-              intensity == 0 || (child.budget.has_value() && child.budget->intensity == 0);  // its first restart
+          // True if the first restart of the child is already refused.
+          const bool is_refused = intensity == 0 || (child.budget.has_value() && child.budget->intensity == 0);
           if (child.backoff.has_value() && (child.restart == RestartType::kTemporary || is_refused)) ++errors;
           if (child.exclusive && child.restart == RestartType::kTemporary) ++errors;
           if (child.budget.has_value()) {
@@ -156,7 +156,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
       }
     }
   };
-  // Every pair of the other fields with every combination of the flags above.
+  // Every pair of values of the other fields is combined with every combination of the flags above.
   for (const What& what : Kinds()) {
     const bool is_supervisor = what.child.subtree != nullptr;
     for (const Stop& stop : Stops()) {
@@ -192,7 +192,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
       }
     }
   }
-  // For a child without other errors each budget is combined with each backoff too.
+  // For a child without other errors, each budget is combined with each backoff.
   for (const absl::optional<RestartBudget>& budget : Budgets()) {
     for (const auto& backoff : Backoffs()) {
       ChildSpec child{.id = "a", .factory = FactoryCall{.name = "f"}};

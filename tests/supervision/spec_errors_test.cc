@@ -1,4 +1,4 @@
-// Each error of a tree, with the text that a user reads.
+// Each error of a tree's spec, with the text that a user reads.
 #include "understudy/supervision/spec_errors.h"
 
 #include <limits>
@@ -36,7 +36,7 @@ ChildSpec Process(const std::string& id, ProcessSpec process) {
   return {.id = id, .kind = ChildKind::kProcess, .process = std::move(process)};
 }
 
-// OTP SUP-13: the defaults.
+// OTP SUP-13: The defaults.
 TEST(ChildSpec, TheDefaultsAreThoseOfOtp) {
   const ChildSpec child{.id = "a"};
   EXPECT_EQ(child.restart, RestartType::kPermanent);
@@ -146,7 +146,7 @@ TEST(SpecErrors, EachBackoffFieldOutOfRangeIsRefused) {
 }
 
 TEST(SpecErrors, ANumberOfAttemptsThatTheWaitsNeverReach) {
-  // At least 0.8 + 1.6 + 3.2 s before the fourth attempt; the fifth crash may come at once.
+  // The waits before the fourth attempt take at least 0.8 + 1.6 + 3.2 s. The fifth crash may happen at once.
   RestartBackoff backoff{.min = absl::Seconds(1), .give_up_after_attempts = 5, .give_up_after = absl::Seconds(5)};
   EXPECT_THAT(ErrorsOf(With({.backoff = backoff})),
               ElementsAre("child 'a': backoff.give_up_after_attempts: 5 restarts are never reached: the waits before "
@@ -154,11 +154,11 @@ TEST(SpecErrors, ANumberOfAttemptsThatTheWaitsNeverReach) {
   backoff.give_up_after_attempts = 4;
   EXPECT_THAT(ErrorsOf(With({.backoff = backoff})), IsEmpty());
   backoff.give_up_after_attempts = 5;
-  backoff.jitter = 1;  // each wait may be nothing
+  backoff.jitter = 1;  // each wait may be zero
   EXPECT_THAT(ErrorsOf(With({.backoff = backoff})), IsEmpty());
-  // The default number is a backstop.
+  // The default number of attempts is only a backstop, so it is not an error that it cannot be reached.
   EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.give_up_after = absl::Minutes(1)}})), IsEmpty());
-  // Waits that no longer grow, many of them.
+  // Many waits that have reached their maximum.
   EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.min = absl::Seconds(1),
                                                        .max = absl::Seconds(1),
                                                        .jitter = 0,
@@ -228,7 +228,7 @@ TEST(SpecErrors, TwoProcessesWithOneNodeName) {
                   "child needs its own",
                   "child 'lots' / child 'y': id: 'y' is already the node name of child 'lots' / child 'x'; a process "
                   "child needs its own"));
-  // For two siblings the error is the id that they share.
+  // For two siblings the error is reported as an id that they share.
   EXPECT_THAT(ErrorsOf({.children = {Process("p", {.binary = "b"}), Process("p", {.binary = "b"})}}),
               ElementsAre("child 'p': id: given to 2 children; each needs its own"));
 }
@@ -326,7 +326,7 @@ TEST(SpecErrors, AllErrorsAreReportedTogether) {
             "  period: 0 is not a period; it must be above 0 and finite");
 }
 
-// OTP SUP-23: acceptance equals the rule over a cross product of fields.
+// OTP SUP-23: The validation must accept exactly the combinations of fields that the rule allows.
 TEST(SpecErrors, TheCrossProductOfFieldsIsAcceptedExactlyByTheRule) {
   int specs = 0;
   for (const bool has_id : {false, true}) {

@@ -1,5 +1,5 @@
-// Subscribers to a supervisor's events that are its own children: they end before their siblings do, or while they are
-// told an event.
+// Subscribers to a supervisor's events that are its own children. They end before their siblings do, or while an event
+// is being sent to them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
-// Subscribes to the given supervisor, or else to its parent, and records the events that it gets.
+// Subscribes to `supervisor`, or to its parent if that is null, and records the events that it gets.
 class Reporter final : public Actor {
  public:
   explicit Reporter(std::vector<std::string>* heard, SupervisorRef supervisor = SupervisorRef())
@@ -105,7 +105,8 @@ TEST_P(SubscribersTest, AnEventForASubscriberThatHasJustEndedIsNoDeadLetter) {
     system_.Kill(reporter.pid());
     system_.RunUntilIdle();
   }
-  EXPECT_THAT(dead_letters_, Each(HasSubstr("ended before it answered"))) << "what had been accepted";
+  EXPECT_THAT(dead_letters_, Each(HasSubstr("ended before it answered")))
+      << "only events that had been accepted may become dead letters";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SubscribersTest, testing::Range<uint64_t>(1, 30));

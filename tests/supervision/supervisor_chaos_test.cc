@@ -1,10 +1,10 @@
-// One supervisor whose children start, stop and fail in every way, in every state, while other actors send it requests,
-// take the children's names and kill children. Under every seed:
+// One supervisor whose children start, stop and fail in every way and in every state, while other actors send it
+// requests, take the children's names and kill children. Under every seed:
 //
-// - a query is answered at once, whatever else is under way, and each request is answered once;
-// - the live actors are those of the children that the supervisor says are starting, running or stopping;
-// - when nothing fails any more, no child stays in a state of starting, stopping or waiting; each child that is said to
-//   run has a live actor; and without requests every permanent child runs;
+// - a query is answered at once, whatever other work is in progress, and each request is answered once;
+// - the live actors are those of the children that the supervisor reports as starting, running or stopping;
+// - after the last failure, no child stays starting, stopping or waiting; each child that is reported as running has a
+//   live actor; and if there were no requests, every permanent child is running;
 // - a running child has its name;
 // - the supervisor and all children end when the supervisor is told to stop.
 #include <cstdint>
@@ -47,13 +47,13 @@ namespace {
 constexpr int kSeeds = 1500;
 constexpr int kSteps = 60;
 
-// How a child behaves. Each life reads it when it starts, and when it is asked to stop.
+// How a child behaves. Each life reads it when it starts and when it is asked to stop.
 struct Mood {
   enum class Start { kRuns, kFails, kThrows, kDeclines, kHangs, kDies, kTakesTime };
   enum class Stop { kStops, kIgnores, kTakesTime, kEndsNormally, kFails };
   Start start = Start::kRuns;
   Stop stop = Stop::kStops;
-  int starts_left = 0;  // so many more are as `start` says, then they run
+  int starts_left = 0;  // the number of starts that behave as `start` says; later starts succeed
 
   Start NextStart() {
     if (starts_left == 0) return Start::kRuns;
@@ -125,7 +125,7 @@ class Child final : public Actor {
   Behavior being_{"being", On(end, &Child::DoEnd), On(finish, &Child::DoFinish)};
 };
 
-// Asks a supervisor to do something, and counts the answers.
+// Sends requests to a supervisor, and counts the answers.
 class Client final : public Actor {
  public:
   struct Counts {
@@ -200,7 +200,7 @@ class Chaos {
       for (int i = 0; i < 5; ++i) Step();
       for (const auto& rival : rivals_) system_.Kill(rival.second);
     }
-    // Children without limit that ignore their stop would stop it for ever.
+    // Children without a shutdown limit that ignored their stop would block the supervisor's end for ever.
     for (auto& [id, mood] : moods_) mood->stop = Mood::Stop::kStops;
     for (const auto& [pid, id] : Living(living_)) system_.Exit(pid, ExitReason::Killed());
     for (int i = 0; i < 100 && !life->has_ended(); ++i) {
@@ -255,7 +255,7 @@ class Chaos {
       case 1:
         StrikeOne();
         break;
-      case 2:  // two in one turn of theirs
+      case 2:  // two events before the affected actors run
         StrikeOne();
         StrikeOne();
         break;
@@ -267,7 +267,7 @@ class Chaos {
           found->second->start = static_cast<Mood::Start>(random_.Below(7));
           found->second->starts_left = 1 + static_cast<int>(random_.Below(3));
           if (!has_requests_ && found->second->start == Mood::Start::kDeclines) {
-            found->second->start = Mood::Start::kRuns;  // it would stay stopped
+            found->second->start = Mood::Start::kRuns;  // a child that declines would stay stopped
           }
         }
         break;
@@ -280,7 +280,7 @@ class Chaos {
         Rival();
         break;
       default:
-        // At the edges of the timers above, and anywhere.
+        // Advances time to about when the timers above are due, or by a longer random time.
         system_.Advance(random_.Below(3) == 0 ? absl::Nanoseconds(random_.Below(3))
                                               : absl::Milliseconds(random_.Below(8)));
         break;
@@ -317,7 +317,7 @@ class Chaos {
     system_.Spawn<Client>(root_, what, spec, &counts_);
   }
 
-  // Somebody else takes a child's name, or gives it up.
+  // Another actor takes a child's name, or an actor that has taken it is killed.
   void Rival() {
     const std::string name = "name of " + AnyId();
     if (const auto found = rivals_.find(name); found != rivals_.end()) {
@@ -329,7 +329,7 @@ class Chaos {
     rivals_[name] = system_.Spawn<Child>(SpawnOptions{.registered_as = name}, "rival", mood, &rival_lives_).pid();
   }
 
-  // Checks that a query is answered without any time passing, and that the answer has all live children.
+  // Checks that a query is answered without any time passing, and that the answer contains all live children.
   void Look(const std::shared_ptr<RootLife>& life) {
     if (random_.Below(4) != 0) return;
     const auto before = system_.Now();
@@ -349,7 +349,7 @@ class Chaos {
       ASSERT_EQ(is_up, !child.pid.is_null()) << child.id;
       ASSERT_EQ(is_up, living_.contains(child.pid)) << child.id << " is said to be " << ChildStateName(child.state);
     }
-    ASSERT_EQ(living_.size(), said) << "more live than it knows";
+    ASSERT_EQ(living_.size(), said) << "more children are alive than it reports";
   }
 
   void CalmDown() {

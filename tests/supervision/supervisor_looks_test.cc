@@ -1,4 +1,4 @@
-// Tests of reading the notes of supervisors on other threads.
+// Tests of inspecting supervisors from other threads.
 #include "understudy/supervision/supervisor_looks.h"
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Member final : public Actor {
 };
 using Members = Pool<Member(int)>;
 
-// All pages.
+// Returns the supervisors on all pages.
 std::vector<SupervisorLook> All(ActorSystem& system, size_t at_most = limits::kTreePageEntriesMax) {
   std::vector<SupervisorLook> all;
   TreePage page;
@@ -76,7 +76,7 @@ TEST(SupervisorLooksTest, ASupervisorIsToldWithItsChildrenUntilItHasEnded) {
                                               .Intensity(4, absl::Seconds(9))
                                               .Child("clerk", Of<Clerk>())
                                               .Child("inner", Of(OneForOne().Child("other", Of<Clerk>()))));
-  EXPECT_THAT(All(system), IsEmpty()) << "its first turn has not come";
+  EXPECT_THAT(All(system), IsEmpty()) << "the supervisor has not had its first turn";
   system.RunUntilIdle();
   const std::vector<SupervisorLook> tree = All(system);
   ASSERT_THAT(tree, SizeIs(2));
@@ -174,7 +174,8 @@ TEST(SupervisorLooksTest, TheWholeTreeIsToldWhileEveryWorkerIsStuck) {
   }
 }
 
-// Several threads look while children start, crash, are started again and stop, and supervisors come and go.
+// Several threads inspect supervisors while children start, crash, are restarted and stop, and while supervisors start
+// and end.
 TEST(SupervisorLooksTest, LooksMeetSupervisorsThatChangeTheirChildren) {
   ActorSystem system({.log = &LogSink::Null()});
   const SupervisorRef root = system.Spawn(

@@ -1,11 +1,11 @@
 // Random trees of supervisors, four levels deep and with 200 actors, under random kills, crashes and ends at random
 // times, with starts and stops that take time. Under every seed:
 //
-// - no orphans: an actor whose parent has ended is ending too, and has ended when its shutdown timeout is over;
-// - children are stopped in the reverse of their order of starting;
+// - no orphans: an actor whose parent has ended is also ending, and has ended when its shutdown timeout expires;
+// - children are stopped in the reverse of their start order;
 // - the restarts counted within a period never exceed the intensity;
-// - each death is reported once, and none is missed by a supervisor that was not killed;
-// - all actors end when the root does.
+// - each death is reported once, and a supervisor that was not killed reports the deaths of all its children;
+// - all actors end when the root ends.
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -58,7 +58,7 @@ struct Habit {
   absl::Duration stop_takes;
 };
 
-// The leaves that live, and their parents. One thread.
+// The live leaves, and the parent of each. One thread.
 using LiveLeaves = std::map<Pid, Pid>;
 
 class Leaf final : public Actor {
@@ -96,7 +96,7 @@ class Leaf final : public Actor {
   Behavior living_{"living", On(end, &Leaf::DoEnd)};
 };
 
-// Tells of the ends of actors.
+// Reports the ends of actors to `on_down`.
 class Watcher final : public Actor {
  public:
   explicit Watcher(std::function<void(const Down&)> on_down) : on_down_(std::move(on_down)) {}
@@ -116,7 +116,7 @@ class RandomTree {
  public:
   using Counts = std::map<SupervisionEvent::Kind, int>;
 
-  // Adds to `counts` how often each kind of event was told.
+  // Adds to `counts` how often each kind of event was reported.
   RandomTree(uint64_t seed, Counts& counts) : random_(seed), system_(seed), counts_(counts) {}
 
   void Run() {
@@ -136,18 +136,18 @@ class RandomTree {
     launcher[&Launcher::exit].Tell(End{ExitReason::Shutdown()});
     for (int i = 0; i < 1000 && !life->has_ended(); ++i) system_.Advance(absl::Seconds(1));
     ASSERT_TRUE(life->has_ended());
-    // The children of a killed supervisor may still take their shutdown times.
+    // The children of a killed supervisor may still use their shutdown timeouts.
     system_.Advance(kActors * kLeafStopsWithin);
     ASSERT_EQ(system_.live_actors(), 1) << "the watcher only";
     for (const auto& [pid, reign] : reigns_) CheckIntensity(reign);
   }
 
  private:
-  // A place for a supervisor in the tree.
+  // The position of a supervisor in the tree.
   struct Seat {
     int intensity = 0;
     absl::Duration period;
-    std::map<std::string, int> order;  // of its children
+    std::map<std::string, int> order;  // start order of its children
   };
   // The state of one supervisor according to its events.
   struct Reign {
@@ -160,7 +160,7 @@ class RandomTree {
     absl::optional<MonotonicTime> end;
   };
 
-  // A tree of so many actors, itself one of them.
+  // Returns a tree of `actors` actors, including its supervisor.
   SupervisorBuilder Tree(int depth, int actors) {
     Seat& seat = seats_.emplace_back();
     seat.intensity = 1 + static_cast<int>(random_.Below(5));
@@ -208,7 +208,7 @@ class RandomTree {
     return leaf;
   }
 
-  // A few things happen, to those that live and to later starts.
+  // Applies a few random faults to live actors and to later starts.
   void Strike() {
     if (random_.Below(6) == 0) {
       Habit& habit = *habits_[random_.Below(habits_.size())];
@@ -227,7 +227,7 @@ class RandomTree {
   void KillASupervisor() {
     std::vector<Pid> living;
     for (const auto& [pid, reign] : reigns_) {
-      // The root's end would be the tree's: not yet.
+      // The root is not killed, because its end would end the whole tree.
       if (!reign.end.has_value() && reigns_.contains(reign.parent)) living.push_back(pid);
     }
     if (!living.empty()) system_.Kill(living[random_.Below(living.size())]);
@@ -266,7 +266,7 @@ class RandomTree {
       case Kind::kStopped: {
         const bool was_starting = reign.up.erase(event.pid) == 0;
         const int place = seat.order.at(event.child);
-        // A start that is under way began after earlier stops.
+        // A start that is in progress began after the earlier stops.
         EXPECT_TRUE(was_starting || place < reign.last_stopped) << event << " after one that was started before it";
         reign.last_stopped = place;
         break;
@@ -290,7 +290,7 @@ class RandomTree {
     if (is_death && !event.pid.is_null()) {
       EXPECT_TRUE(dead_.insert(event.pid).second) << event << ", twice";
     }
-    // The next to stop belong to another stop.
+    // The children that stop next belong to another restart.
     if (event.kind == Kind::kStarted || event.kind == Kind::kStartFailed || event.kind == Kind::kIgnored) {
       reign.last_stopped = std::numeric_limits<int>::max();
     }
@@ -299,8 +299,8 @@ class RandomTree {
   void SupervisorEnded(const Down& down) {
     Reign& reign = reigns_.at(down.pid);
     reign.end = system_.Now();
-    if (down.reason.kind() == ExitReason::Kind::kKilled) return;  // it cannot have told of all
-    EXPECT_TRUE(reign.up.empty()) << reign.up.size() << " children of " << down.pid << " ended untold";
+    if (down.reason.kind() == ExitReason::Kind::kKilled) return;  // a killed supervisor cannot have reported all deaths
+    EXPECT_TRUE(reign.up.empty()) << reign.up.size() << " children of " << down.pid << " ended without a report";
   }
 
   void CheckNobodyIsOrphaned() {
@@ -330,7 +330,7 @@ class RandomTree {
   std::list<Seat> seats_;
   std::vector<std::shared_ptr<Habit>> habits_;
   std::map<Pid, Reign> reigns_;
-  std::map<Pid, Pid> parents_;  // as told by those
+  std::map<Pid, Pid> parents_;  // according to their events
   std::set<Pid> dead_;
   TestSystem system_;
   Ref<Watcher> watcher_;
@@ -341,7 +341,7 @@ class SupervisorRandom : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(SupervisorRandom, KeepsItsPromisesUnderEverySeed) {
   const absl::optional<uint64_t> only = SeedFromEnvironment();
-  if (only.has_value() && GetParam() != 0) GTEST_SKIP() << "one seed is asked for, and the first block runs it";
+  if (only.has_value() && GetParam() != 0) GTEST_SKIP() << "the first block runs the one seed that is set";
   RandomTree::Counts counts;
   const uint64_t seeds = RoundsOf(kSeeds / kBlocks);
   const uint64_t first = only.value_or(GetParam() * seeds + 1);

@@ -1,5 +1,5 @@
-// The supervisor as an actor on the seeded executor. Each test runs with many seeds, since its promise must not depend
-// on the order of turns.
+// The supervisor as an actor on the seeded executor. Each test runs with many seeds, because its guarantee must not
+// depend on the order of turns.
 #include "understudy/supervision/supervisor.h"
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class SupervisorTest : public testing::TestWithParam<uint64_t> {
     EXPECT_TRUE(children.ok()) << children.status();
     return children.ok() ? children->children : std::vector<ChildInfo>();
   }
-  // "a running, b stopped"
+  // Returns the states of the children as text, such as "a running, b stopped".
   std::string StatesOf(SupervisorRef supervisor) {
     std::vector<std::string> states;
     for (const ChildInfo& child : ChildrenOf(supervisor)) {
@@ -76,12 +76,12 @@ class SupervisorTest : public testing::TestWithParam<uint64_t> {
     WorkerOf(supervisor, id)[&Worker::end].Tell(End{reason});
     system_.RunUntilIdle();
   }
-  // The root's parent tells it to exit.
+  // Sends the root an exit signal of its parent.
   void ExitRoot(const ExitReason& reason = ExitReason::Shutdown()) {
     launcher_[&Launcher::exit].Tell(End{reason});
     system_.RunUntilIdle();
   }
-  // How the root ended; lets time pass until it has.
+  // Lets time pass until the root has ended, and returns its exit reason.
   ExitReason EndOfRoot() {
     for (int i = 0; i < 3600 && !life_->has_ended(); ++i) system_.Advance(absl::Seconds(1));
     EXPECT_TRUE(life_->has_ended());
@@ -219,7 +219,7 @@ TEST_P(SupervisorTest, AKilledChildIsRestarted) {
   EXPECT_NE(PidOf(root, "a"), a);
 }
 
-// OTP SUP-51: an inner supervisor that gives up is restarted by its parent.
+// OTP SUP-51: An inner supervisor that gives up is restarted by its parent.
 TEST_P(SupervisorTest, ATreeEscalatesAndTheCauseChainNamesWhatWasWrong) {
   auto inner = OneForOne().Intensity(1, kSoon).Child("ledger", Perm("ledger"));
   const SupervisorRef root =
@@ -267,7 +267,7 @@ TEST_P(SupervisorTest, AChildThatIgnoresShutdownIsKilledAfterItsTime) {
   EXPECT_FALSE(life_->has_ended());
   system_.Advance(absl::Nanoseconds(1));
   EXPECT_EQ(EndOfRoot(), ExitReason::Shutdown());
-  EXPECT_EQ(journal_->Take(), "end a Shutdown");  // b was killed: no OnExit
+  EXPECT_EQ(journal_->Take(), "end a Shutdown");  // b was killed, so its OnExit did not run
 }
 
 TEST_P(SupervisorTest, AChildMayTakeItsTimeToStop) {
@@ -347,7 +347,7 @@ TEST_P(SupervisorTest, OfOneForAllAParkedChildKeepsItsSiblingsDownUntilItsNameIs
   const SupervisorRef root = Spawn(OneForAll().Child("a", Perm("a")).Child("b", Perm("b").RegisteredAs("book")));
   journal_->Take();
   system_.Advance(absl::Seconds(35));
-  EXPECT_EQ(journal_->Take(), "") << "nobody was started, to be stopped again";
+  EXPECT_EQ(journal_->Take(), "") << "no child was started only to be stopped again";
   rival[&Worker::end].Tell(End());
   system_.RunUntilIdle();
   EXPECT_EQ(StatesOf(root), "a running, b running");
@@ -453,7 +453,7 @@ TEST_P(SupervisorTest, TerminateEndsABackoff) {
   EXPECT_EQ(StatesOf(root), "a stopped");
 }
 
-// OTP SUP-77: an inner supervisor's auto-shutdown shuts the outer one.
+// OTP SUP-77: The auto-shutdown of an inner supervisor shuts down the outer one.
 TEST_P(SupervisorTest, AutoShutdownEscalatesThroughSignificantSupervisors) {
   auto inner = OneForOne()
                    .AutoShutdown(AutoShutdown::kAnySignificant)

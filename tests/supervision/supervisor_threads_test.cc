@@ -1,4 +1,4 @@
-// The supervisor on real threads.
+// Supervisors on real threads.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr absl::Duration kDeadline = absl::Seconds(60);
 
-// Keeps the starts of children, and counts their exits.
+// Records the starts of children, and counts their exits.
 class Starts {
  public:
   void Hear(const SupervisionEvent& event) {
@@ -43,7 +43,7 @@ class Starts {
     if (event.kind == SupervisionEvent::Kind::kStarted) pids_.push_back(event.pid);
     if (event.kind == SupervisionEvent::Kind::kExited) ++exits_;
   }
-  // The pid of start number `n`, from 1 on; null when it has not come in time.
+  // Returns the pid of start number `n`, counted from 1, or null if that start does not happen in time.
   Pid Await(int n) {
     absl::MutexLock lock(&mu_);
     const auto is_there = [&] {
@@ -60,7 +60,7 @@ class Starts {
     };
     return mu_.AwaitWithTimeout(absl::Condition(&is_there), kDeadline);
   }
-  // The pid of the `age`th last start.
+  // Returns the pid of the start that is `age` starts before the last one.
   Pid Latest(uint64_t age) {
     absl::MutexLock lock(&mu_);
     return age < pids_.size() ? pids_[pids_.size() - 1 - age] : Pid();
@@ -116,7 +116,7 @@ TEST_F(SupervisorThreadsTest, SpentIntensityEndsTheTree) {
   EXPECT_EQ(life->end().kind(), ExitReason::Kind::kRestartsExhausted) << life->end();
 }
 
-// Blocks its thread in its constructor or in Start until the gate opens, and so reacts to no exit or kill.
+// Blocks its thread in its constructor or in Start until the gate opens, so it does not react to exits and kills.
 class Blocker final : public Actor {
  public:
   Blocker(std::shared_ptr<absl::Notification> gate, bool in_constructor)
@@ -205,7 +205,7 @@ TEST_F(SupervisorThreadsTest, AnyoneMayBeKilledAtAnyTimeAndNobodyIsLeft) {
         const Pid pid = starts_->Latest(random.Below(12));
         if (random.Below(2) == 0) {
           system_.Kill(pid);
-          (void)system_.AwaitEnd(pid, kDeadline);  // others get on meanwhile
+          (void)system_.AwaitEnd(pid, kDeadline);  // other actors run meanwhile
         } else {
           Ref<Worker>(pid)[&Worker::crash].Tell(Crash());
         }
@@ -243,7 +243,7 @@ TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
   EXPECT_EQ(count().specs, 0);
 }
 
-// Cannot start.
+// An actor whose start always fails.
 class Locked final : public Actor {
  public:
   StartResult Start() override { return absl::UnavailableError("the file is locked"); }

@@ -1,5 +1,5 @@
-// Which messages a child's next life is given after a restart (semantics 6.1): the waiting tells of mailboxes that keep
-// them, and nothing else.
+// Which messages a child's next life gets after a restart (semantics 6.1): the unhandled tells of mailboxes that keep
+// them, and no other messages.
 #include "understudy/actors/unhandled_mail.h"
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class Clerk final : public Actor {
       --lives_->starts_that_fail;
       return absl::UnavailableError("not yet");
     }
-    // A timer of an earlier life, or its scoped close, would be seen.
+    // A timer or a ScopedClose of an earlier life, if it had any effect, would show up in the test.
     if (absl::Status armed =
             context().StartTimer("tick", absl::Seconds(5), [this] { lives_->notes.push_back("tick"); });
         !armed.ok()) {
@@ -138,7 +138,7 @@ TEST_F(UnhandledMailOfChildTest, UnhandledMailWaitsForTheStartThatSucceedsAndFor
   system_.Advance(absl::Seconds(10));
   EXPECT_EQ(lives_->starts, 5);
   EXPECT_THAT(lives_->notes, testing::IsSupersetOf({"1", "2"}));
-  // The first life passed them on, and each that could not start did.
+  // The first life forwarded its messages, and so did each life that failed to start.
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .dispositions = {0, 0, 0, 0, 0, 0, 0, 8}}));
 }
 
@@ -184,7 +184,7 @@ TEST_F(UnhandledMailOfChildTest, AForgottenChildHasNoSuccessor) {
   Order(root, {1});
   Order(root, {2}, "temporary");
   Fail(ClerkOf(root, "temporary"));
-  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1) << "of the temporary one";
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1) << "the mail of the temporary child";
   ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
   EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1);
   ASSERT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"clerk"}, absl::Seconds(1)).ok());
@@ -207,7 +207,7 @@ TEST_F(UnhandledMailOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSu
   Fail(ClerkOf(pool, "x"));
   Order(pool, {1}, "x");
   Fail(ClerkOf(pool, "x"));
-  EXPECT_EQ(OfEnded().waiting, 1) << "it waits for its backoff";
+  EXPECT_EQ(OfEnded().waiting, 1) << "the child waits in backoff";
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), TerminateChild{"x"}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(OfEnded().waiting, 0);
@@ -218,11 +218,11 @@ TEST_F(UnhandledMailOfChildTest, UnhandledMailIsDeadLettersAtTheEndOfTheSupervis
   const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   Fail(ClerkOf(root));
-  EXPECT_EQ(system_.live_actors(), 0) << "it has given up";
+  EXPECT_EQ(system_.live_actors(), 0) << "the child has given up";
   EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 2, 0}}));
 }
 
-// Under every seed: nothing that was accepted is lost or doubled while a tree of clerks is killed and stopped at
+// Under every seed, no accepted message may be lost or duplicated while a tree of clerks is killed and stopped at
 // random.
 TEST(UnhandledMailOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
   int restarts = 0;

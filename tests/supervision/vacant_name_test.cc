@@ -1,5 +1,5 @@
-// Tests of how a supervised child's name looks to other actors while the child is down. Each test runs with many seeds,
-// since its promise must not depend on the order of turns.
+// How a supervised child's name looks to other actors while the child is down. Each test runs with many seeds, because
+// its guarantee must not depend on the order of turns.
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,13 +41,13 @@ class VacantNameTest : public testing::TestWithParam<uint64_t> {
     Ref<Worker>(*system_.WhereIs("book"))[&Worker::end].Tell({reason});
     system_.RunUntilIdle();
   }
-  // Ends the child, which cannot start again until Repair.
+  // Ends the child, which cannot start again until Repair is called.
   void Crash() {
     manner_->start_fails = absl::UnavailableError("the disk is full");
     End(ExitReason::Failed(absl::InternalError("a bug")));
   }
   void Repair() { manner_->start_fails = absl::OkStatus(); }
-  // Returns the error of a send by the name, which is also that of a Lookup at its deadline.
+  // Returns the error of a send to the name, which must equal the error of a Lookup that reaches its deadline.
   absl::Status Reached() {
     const absl::Status sent = named_->end().Send({ExitReason::Normal()});
     const absl::Status found = system_.Lookup<Ref<Worker>>("book", absl::ZeroDuration()).status();
@@ -79,7 +79,7 @@ TEST_P(VacantNameTest, ANameIsRestartingUntilItsChildIsUpAgain) {
   EXPECT_TRUE(absl::IsUnavailable(Reached()));
   EXPECT_THAT(std::string(Reached().message()),
               HasSubstr("Restarting: the actor with the name book is being restarted"));
-  // Longer than one wait, shorter than the next.
+  // Longer than the first backoff wait and shorter than the next.
   system_.Advance(absl::Seconds(21));
   EXPECT_TRUE(IsRestarting(Reached())) << "its next start failed: " << Reached();
   Repair();
@@ -103,7 +103,7 @@ TEST_P(VacantNameTest, ANameIsFreeWhenItsChildIsNotStartedAgain) {
   EXPECT_TRUE(IsNoName(Reached())) << Reached();
 }
 
-// An actor that has got the Down of the child does not find its name vacant any more.
+// An actor that has received the Down of the child must not find the child's name vacant any more.
 TEST_P(VacantNameTest, ANameIsFreeBeforeTheDownOfAChildThatStaysDown) {
   for (const bool is_terminated : {false, true}) {
     const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_).Transient())));

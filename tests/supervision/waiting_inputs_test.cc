@@ -34,14 +34,14 @@ TEST(WaitingInputs, DeferredInputsWaitForTheirChildAndAreThenTheNext) {
   inputs.Defer(8, Terminate("x"));
   inputs.Defer(7, Terminate("b"));
   EXPECT_FALSE(inputs.has_next());
-  EXPECT_EQ(inputs.size(), 3U) << "they count against the limit too";
+  EXPECT_EQ(inputs.size(), 3U) << "deferred inputs also count against the limit";
   inputs.Push(Terminate("c"));
   inputs.Settled(7);
   EXPECT_EQ(inputs.size(), 4U);
   EXPECT_EQ(PopAll(inputs), "abc");
   EXPECT_EQ(inputs.size(), 1U);
   inputs.Settled(7);
-  EXPECT_FALSE(inputs.has_next()) << "nothing waits with that child any more";
+  EXPECT_FALSE(inputs.has_next()) << "no input waits for that child";
   inputs.Settled(8);
   EXPECT_EQ(PopAll(inputs), "x");
 }

@@ -1,5 +1,5 @@
-// Workers for the tests of supervisors. A worker writes its starts and ends into a Journal, and follows the test's
-// instructions.
+// Workers for the tests of supervisors. A worker records its starts and ends in a Journal and does what the test tells
+// it to.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 
@@ -35,7 +35,7 @@ class Journal {
     absl::MutexLock lock(&mu_);
     lines_.push_back(std::move(line));
   }
-  // Everything since the last call: "start a, start b".
+  // Returns the lines since the last call, such as "start a, start b".
   std::string Take() {
     absl::MutexLock lock(&mu_);
     return absl::StrJoin(std::exchange(lines_, {}), ", ");
@@ -46,14 +46,14 @@ class Journal {
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mu_);
 };
 
-// Manner: how a worker behaves. All lives of a worker share one, so that a test can change it between them.
+// Manner: how a worker behaves. All instances of a worker share one Manner, so that a test can change it between them.
 struct Manner {
-  absl::Status start_fails;  // with this, unless OK
+  absl::Status start_fails;  // the error with which the start fails, or OK
   bool start_declines = false;
   bool start_throws = false;
-  bool start_hangs = false;  // until it is told to finish, or stopped
+  bool start_hangs = false;  // its start hangs until the worker is told to finish or is stopped
   bool ignores_shutdown = false;
-  absl::Duration stop_takes;  // after its parent's exit
+  absl::Duration stop_takes;  // how long it takes to stop after its parent's exit
 };
 
 struct Crash {};
@@ -106,7 +106,7 @@ class Worker final : public Actor {
                     On(finish_start, &Worker::DoFinishStart)};
 };
 
-// RootLife: the pid, start and end of a supervisor that a Launcher started. Any thread.
+// RootLife: the pid, the start and the end of a supervisor that a Launcher started. Any thread.
 class RootLife {
  public:
   void set_pid(Pid pid) {
@@ -133,7 +133,7 @@ class RootLife {
     absl::MutexLock lock(&mu_);
     return end_.has_value();
   }
-  // Requires that it has ended.
+  // Requires that the supervisor has ended.
   ExitReason end() {
     absl::MutexLock lock(&mu_);
     return end_.value();
@@ -146,13 +146,13 @@ class RootLife {
   absl::optional<ExitReason> end_ ABSL_GUARDED_BY(mu_);
 };
 
-// Starts a supervisor as its parent, and tells its life.
+// Starts a supervisor as its parent, and records its start and end in a RootLife.
 class Launcher final : public Actor {
  public:
   Launcher(ActorSpec<SupervisorRef> spec, std::shared_ptr<RootLife> life)
       : spec_(std::move(spec)), life_(std::move(life)) {}
 
-  // Sends the supervisor a parent's exit.
+  // Sends the supervisor an exit signal as its parent.
   Mailbox<"exit", End> exit{this};
 
   StartResult Start() override {

@@ -1,5 +1,5 @@
-// corpus/RULE/ has a protocol `before`, one that `breaks` the rule and one that `passes`; X.proto imports
-// X_common.proto as understudy/corpus/common.proto. corpus/findings.golden has the expected output for each.
+// corpus/RULE/ has a protocol `before`, a protocol that `breaks` the rule and one that `passes` it. X.proto imports
+// X_common.proto as understudy/corpus/common.proto. corpus/findings.golden has the expected output for each rule.
 
 #include <algorithm>
 #include <cstdlib>
@@ -55,7 +55,7 @@ PlacedProtocol ReadOrDie(const std::string& name, const std::string& phase) {
   return *std::move(read);
 }
 
-// The protocol as it comes back from its baseline.
+// Returns the protocol as it is after it has been written to a baseline and read again.
 PlacedProtocol Recorded(const PlacedProtocol& protocol) {
   absl::StatusOr<PlacedProtocol> recorded =
       ReadBaselineText(BaselineText(protocol.protocol, "bazel run //x:y.update"), "baseline");
@@ -73,7 +73,7 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// Fails unless the golden file has that text, and says how to accept it.
+// Fails the test unless the golden file has this text, and says how to accept the text.
 void ExpectGolden(const std::string& name, const std::string& text) {
   if (ReadText(absl::StrCat(kCorpus, "/", name)) == text) return;
   const char* const outputs = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");

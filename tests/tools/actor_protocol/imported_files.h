@@ -1,4 +1,4 @@
-// The files that the tests' .proto files import, as the runfiles of a test have them.
+// The files that the tests' .proto files import, as they are found in the runfiles of a test.
 #ifndef UNDERSTUDY_TESTS_TOOLS_ACTOR_PROTOCOL_IMPORTED_FILES_H_
 #define UNDERSTUDY_TESTS_TOOLS_ACTOR_PROTOCOL_IMPORTED_FILES_H_
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# program_test.sh PROGRAM: the program's exit statuses, and where an update writes.
+# program_test.sh PROGRAM: checks the program's exit statuses, and the file that an update writes.
 set -u
 program=$PWD/$1
 bad=0
-expect() { # STATUS TEXT COMMAND...: it ends so and says that
+expect() { # STATUS TEXT COMMAND...: the command must exit with STATUS and print TEXT
   local status=$1 text=$2 output
   shift 2
   output=$("$@" 2>&1)

@@ -1,4 +1,4 @@
-// A counter and a watcher of it, for the tests of the classes of counter.proto.
+// A counter and a watcher of it, for the tests of the classes that are generated from counter.proto.
 #ifndef UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_
 #define UNDERSTUDY_TESTS_TOOLS_PROTOC_GEN_UNDERSTUDY_COUNTERS_H_
 
@@ -121,8 +121,8 @@ class Summer final : public SummerActor {
                                 On(follow, &Summer::Follow).Interleaved()};
 };
 
-// Has the numbers up to 100 added up: first by Sum, of which the last of `heard` is the answer, then by Follow, whose
-// sums come behind it.
+// Lets the summer add up the numbers up to 100, first with Sum and then with Follow. `heard` gets the reply of Sum, and
+// after it the sums of Follow.
 class Teller final : public understudy::Actor {
  public:
   Teller(SummerRef summer, std::vector<int64_t>* heard, absl::Status* end)

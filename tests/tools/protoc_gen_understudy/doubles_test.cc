@@ -1,4 +1,4 @@
-// The probes and mocks that are generated for counter.proto, in tests of a user of a counter.
+// The probes and mocks that are generated for counter.proto, as a test of an actor that uses a counter uses them.
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +28,7 @@ TotalReply TotalOf(int64_t total) {
   return reply;
 }
 
-// Adds twice the requested number to a counter, and answers with the counter's total after that.
+// Adds twice the requested number to a counter, and replies with the counter's total after that.
 class Doubler final : public CounterActor {
  public:
   explicit Doubler(CounterRef counter) : counter_(counter) {}

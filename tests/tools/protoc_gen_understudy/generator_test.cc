@@ -1,4 +1,4 @@
-// Tests of the errors of protoc-gen-understudy, each with its place and text.
+// The errors of protoc-gen-understudy, each with its position and text.
 
 #include "understudy/tools/protoc_gen_understudy/generator.h"
 
@@ -55,7 +55,8 @@ class ErrorPrinter : public google::protobuf::io::ErrorCollector,
 
 class GeneratorTest : public testing::Test {
  protected:
-  // The error for bad.proto, or empty. The file begins with `head`, on its first line, and has `services` from line 2.
+  // Returns the error for bad.proto, or an empty text. The first line of the file has `head`, and `services` begin on
+  // line 2.
   std::string ErrorOf(absl::string_view services, absl::string_view head = "package bad;",
                       const std::string& parameter = "") {
     const std::string text = absl::StrCat("syntax = 'proto3'; ", head,
@@ -70,7 +71,7 @@ class GeneratorTest : public testing::Test {
     google::protobuf::FileDescriptorProto parsed;
     parsed.set_name("bad.proto");
     EXPECT_TRUE(parser.Parse(&tokens, &parsed));
-    // The files that it imports are linked into this test.
+    // The descriptors of the files that bad.proto imports are linked into this test.
     (void)google::protobuf::Empty::descriptor();
     (void)google::protobuf::GetEnumDescriptor<options::Overflow>();
     pool_ = std::make_unique<google::protobuf::DescriptorPool>(google::protobuf::DescriptorPool::generated_pool());
@@ -173,7 +174,7 @@ TEST_F(GeneratorTest, TwoRpcsWithOneHashAreAnError) {
 }
 
 TEST_F(GeneratorTest, AWireNameThatIsTooLongIsAnError) {
-  // "bad.S/R" are the other bytes of the name.
+  // The other 7 bytes of the name are "bad.S/R".
   const auto error = [&](size_t bytes) {
     return ErrorOfRpc(absl::StrCat("  rpc R", std::string(bytes - 7, 'x'), "(M) returns (M);"));
   };

@@ -1,7 +1,6 @@
 #!/bin/bash
-# golden_test.sh GENERATED… GOLDEN…: what cc_actor_library made of the corpus is what the golden files hold, and has lines
-# of at most 120 columns.
-# Where it is not, the generated file is shown: copy it to accept it.
+# golden_test.sh GENERATED… GOLDEN…: checks that the files that cc_actor_library generates from the corpus are equal to
+# the golden files and have lines of at most 120 columns. The command that accepts a changed file is printed.
 set -u
 declare -A generated
 bad=0 compared=0

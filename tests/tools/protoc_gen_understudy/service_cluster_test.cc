@@ -1,4 +1,4 @@
-// The generated classes of counter.proto between two simulated nodes.
+// The classes generated from counter.proto, used between two simulated nodes.
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What a class of a generated service must not do.
+// Uses of a generated service's classes that must not compile.
 #include "understudy/actors/actor.h"
 #include "understudy/tests/tools/protoc_gen_understudy/counter.actor.h"
 

@@ -1,4 +1,4 @@
-// The generated classes of counter.proto in use, in one process; service_cluster_test has two nodes.
+// The classes generated from counter.proto, used in one process; service_cluster_test uses two nodes.
 
 #include <sstream>
 #include <string>
@@ -31,7 +31,7 @@ using understudy::Behavior;
 using understudy::SpawnOptions;
 using understudy::StartResult;
 
-// Serves the optional rpc too.
+// A counter that also serves the optional rpc.
 class ResettableCounter final : public Counter {
   StartResult Start() override { return resettable_; }
 
@@ -45,7 +45,7 @@ class ResettableCounter final : public Counter {
   Behavior resettable_{"resettable", On(add, &ResettableCounter::Add), On(reset, &ResettableCounter::Reset)};
 };
 
-// Serves two services.
+// A counter that serves two services.
 class KeptCounter final : public Counter, public KeeperActor {
   StartResult Start() override { return counting_; }
 
@@ -63,7 +63,7 @@ class KeptCounter final : public Counter, public KeeperActor {
   Behavior frozen_{"frozen", Drop(add), On(total, &KeptCounter::Total)};
 };
 
-// Leaves out rpcs that are not optional.
+// A counter without handlers for rpcs that are not optional.
 class Adder final : public CounterActor {
   StartResult Start() override { return adding_; }
   Behavior adding_{"adding", On(add, [] {}), Drop(watch)};
@@ -184,7 +184,7 @@ TEST_F(ServiceTest, AMalformedRefIsRefused) {
   EXPECT_EQ(*WatcherRef::FromProto(WatcherRef().ToProto(), counter.pid()), WatcherRef());
 }
 
-// Compiled with -Wshadow -Werror: no option's name is a variable of namespace understudy.
+// Compiled with -Wshadow -Werror, so this test shows that no option has the name of a variable in namespace understudy.
 TEST(OptionNamesTest, AreFreeForTheUsersOfTheNamespace) {
   using namespace understudy;  // NOLINT(google-build-using-namespace)
   const int cast = 1, overflow = 2, capacity_messages = 3, time_to_live = 4, redacted = 5;

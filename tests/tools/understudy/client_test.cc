@@ -1,4 +1,4 @@
-// The commands against a node of this process, and against a listener that is no node of ours.
+// The commands against a node in this process, and against a listener that is not a node.
 #include "understudy/tools/understudy/client.h"
 
 #include <google/protobuf/struct.pb.h>
@@ -59,7 +59,7 @@ struct Outcome {
   std::string prompt;
 };
 
-// Runs `understudy WORD… --ops=…`, with `answer` on its standard input.
+// Runs `understudy WORD… --ops=…` with `answer` on its standard input.
 Outcome RunWords(std::vector<std::string> words, const std::string& answer = "",
                  absl::Duration answers_within = absl::Seconds(60)) {
   const absl::StatusOr<Arguments> arguments = ParseArguments(words, SocketPath());
@@ -72,7 +72,7 @@ Outcome RunWords(std::vector<std::string> words, const std::string& answer = "",
   return {.status = std::move(status), .out = out.str(), .prompt = prompt.str()};
 }
 
-// True if each line of `text` can be shown as it is.
+// Expects that each line of `text` can be printed without escaping.
 void ExpectPrintable(absl::string_view text) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     EXPECT_EQ(PrintableText(line, Backslashes::kKeep), line);
@@ -86,7 +86,7 @@ TEST(ClientTest, NamesShowsAllPagesAlsoIfANameIsNotUtf8) {
   ASSERT_TRUE(ops.ok()) << ops.status();
   constexpr int kNames = 2500;
   for (int i = 0; i < kNames; ++i) {
-    // The last name of the first page and some others are not UTF-8.
+    // The last name of the first page and several others are not valid UTF-8.
     const std::string name = i % 100 == 99 ? absl::StrCat(1000 + i, "\xff") : absl::StrCat(1000 + i);
     ASSERT_TRUE(system.registry().Insert({.name = name, .pid = Pid(system.node(), 1, 1)}).ok());
   }
@@ -141,7 +141,7 @@ TEST(ClientTest, ANodeThatDoesNotTellItsKeptEntriesIsNotWaitedForForEver) {
   EXPECT_THAT(std::string(shown.status.message()), HasSubstr("has not answered within 50ms"));
 }
 
-// Keeps the text that is written to it; a flush fails when `goes_on` returns false.
+// Keeps the text that is written to it. A flush fails if `goes_on` returns false.
 class Display final : public std::stringbuf {
  public:
   explicit Display(std::function<bool(const std::string& shown)> goes_on) : goes_on_(std::move(goes_on)) {}
@@ -155,7 +155,7 @@ TEST(ClientTest, TopIsShownAgainAlsoAfterANodeThatDidNotAnswer) {
   for (const auto& [is_terminal, format] : {std::pair(true, "--by=age"), {false, "--by=age"}, {true, "--json"}}) {
     auto impostor = std::make_unique<Impostor>(SocketPath());
     int pictures = 0;
-    // The node is gone after the first picture, and back when its absence was told.
+    // The node stops after the first picture, and starts again when its absence has been reported.
     const auto goes_on = [&](const std::string& shown) {
       if (absl::EndsWith(shown, "; trying again\n")) {
         if (impostor == nullptr) impostor = std::make_unique<Impostor>(SocketPath());
@@ -185,7 +185,7 @@ TEST(ClientTest, TopIsShownAgainAlsoAfterANodeThatDidNotAnswer) {
   }
 }
 
-// Takes files, and does nothing with them.
+// Accepts files and does nothing with them.
 class Clerk final : public Actor {
  public:
   Mailbox<"file", int> file{this};
@@ -241,8 +241,8 @@ TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
   EXPECT_THAT(ps.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
   const Outcome tree = RunWords({"cluster", "tree", first, second});
   EXPECT_THAT(tree.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
-  // The busiest actors of both systems, by either order: the desk's clerk has the older message, the shop's clerk has
-  // more messages.
+  // The busiest actors of both systems, by either order. The desk's clerk has the older message, and the shop's clerk
+  // has more messages.
   const auto tell = [](ActorSystem& system, int messages) {
     const Ref<Clerk> clerk(*system.WhereIs("clerk"));
     system.Suspend(clerk.pid(), absl::Hours(1));

@@ -1,5 +1,5 @@
-// A node with 10,000 actors of which some crash and are started again all the time, for the observer page's browser
-// test. One child's id contains HTML, which the page must show as text. The node ends when its standard input does.
+// A node with 10,000 actors, some of which crash and are restarted all the time, for the observer page's browser test.
+// The id of one child contains HTML, which the page must show as text. The node ends when its standard input is closed.
 //
 //   crowd_node SOCKET
 #include <iostream>
@@ -21,8 +21,8 @@ namespace understudy {
 namespace {
 
 constexpr int kSupervisors = 100;
-constexpr int kChildren = 100;      // of each
-constexpr int kCrashesPerTick = 3;  // each is three events: exited, is restarted, started
+constexpr int kChildren = 100;      // per supervisor
+constexpr int kCrashesPerTick = 3;  // each crash makes three events: exited, is restarted, started
 constexpr absl::Duration kTick = absl::Milliseconds(10);
 constexpr char kHostileId[] = "<img src=x onerror=\"document.title='owned'\">";
 
@@ -37,7 +37,7 @@ class Member final : public Actor {
 
 std::string NameOf(int number) { return absl::StrCat("member-", number); }
 
-// Crashes one member after another.
+// Crashes members, one after another.
 class Troublemaker final : public Actor {
  public:
   StartResult Start() override { return running_; }

@@ -16,14 +16,14 @@
 namespace understudy {
 namespace {
 
-// Takes no files until it gets `open`, which is never sent.
+// Handles no files until it gets `open`, which is never sent.
 class Clerk final : public Actor {
  public:
   Mailbox<"file", int> file{this};
   Mailbox<"open", int> open{this};
   StartResult Start() override {
     for (int i = 0; i < 5; ++i) Ref<Clerk>(context().Self())[&Clerk::file].Tell(i);
-    Ref<Clerk>()[&Clerk::file].Tell(6);  // a dead letter
+    Ref<Clerk>()[&Clerk::file].Tell(6);  // becomes a dead letter
     return closed_;
   }
 
@@ -32,14 +32,14 @@ class Clerk final : public Actor {
   Behavior closed_{"closed", On(open, [this](int) { Become(open_); })};
 };
 
-// Crashes a moment after it has handled a message.
+// Crashes shortly after it has handled a message.
 class Frail final : public Actor {
  public:
   Mailbox<"break", int> break_soon{this};
   StartResult Start() override {
     Ref<Frail>(context().Self())[&Frail::break_soon].Tell(1);
     return Behavior("frail", On(break_soon, [this](int) {
-                      // No timer of zero: it would be due before the message.
+                      // The timer must not be zero, because it would then be due before the message.
                       Become(Behavior("breaking", After(absl::Milliseconds(1),
                                                         [this] { (void)Fail(absl::InternalError("frail")); })));
                     }));
@@ -62,7 +62,8 @@ int Main(const std::string& socket) {
   return (*node)->RunTree(OneForOne()
                               .Intensity(100, absl::Seconds(1))
                               .Child("clerk", Of<Clerk>().RegisteredAs("clerk"))
-                              // Crashes, is restarted at once, crashes, and waits until an operator restarts it.
+                              // This child crashes, is restarted at once, crashes again, and then waits until an
+                              // operator restarts it.
                               .Child("frail", Of<Frail>().Backoff({.min = absl::Hours(1), .max = absl::Hours(1)})));
 }
 

@@ -1,4 +1,4 @@
-// The command line of `understudy`, and the text that it makes of fixed answers.
+// The command line of `understudy`, and the text that it prints for fixed replies.
 #include <string>
 #include <vector>
 
@@ -266,7 +266,7 @@ TEST(TablesTest, PeersOfSeveralNodesAreOneTable) {
   EXPECT_THAT(text, HasSubstr("\nb     a     down"));
 }
 
-// Ends a label, begins an attribute, an escape, an entity and a comment of DOT.
+// A text that ends a DOT label and begins an attribute, an escape, an entity and a comment.
 constexpr char kHostileInDot[] = "a\"]; n9 [shape=none] /* \\N\\ &lt; <b>";
 constexpr char kHostileAsLabel[] = R"(a\"]; n9 [shape=none] /* \\N\\ &amp;lt; <b>)";
 

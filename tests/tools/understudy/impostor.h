@@ -1,4 +1,4 @@
-// Impostor: listens at a node's socket and sends answers that no node sends. The destructor stops it.
+// Impostor: listens at a node's socket and sends replies that a real node never sends. The destructor stops it.
 #ifndef UNDERSTUDY_TESTS_TOOLS_UNDERSTUDY_IMPOSTOR_H_
 #define UNDERSTUDY_TESTS_TOOLS_UNDERSTUDY_IMPOSTOR_H_
 
@@ -22,7 +22,8 @@
 
 namespace understudy::tool {
 
-// A text that would steer a terminal, reverse the direction of text, and end a JSON string or an HTML element.
+// A text that contains a terminal escape sequence, reverses the direction of text, and ends a JSON string or an HTML
+// element.
 inline constexpr char kHostile[] = "\x1b]0;owned\x07\u009b2J\u202e\n{\"\\</script><img src=x onerror=alert(1)>";
 
 class Impostor final : public proto::Ops::Service {
@@ -33,7 +34,7 @@ class Impostor final : public proto::Ops::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~Impostor() override { server_->Shutdown(std::chrono::system_clock::now()); }  // also with a call under way
+  ~Impostor() override { server_->Shutdown(std::chrono::system_clock::now()); }  // also ends calls in progress
 
   grpc::Status GetNode(grpc::ServerContext*, const proto::GetNodeRequest*, proto::NodeDetails* reply) override {
     reply->set_name(kHostile);
@@ -55,11 +56,11 @@ class Impostor final : public proto::Ops::Service {
   }
   grpc::Status ListNames(grpc::ServerContext*, const proto::ListNamesRequest*, proto::ListNamesReply* reply) override {
     reply->add_names()->set_name(kHostile);
-    reply->set_has_more(true);  // and does not say where
+    reply->set_has_more(true);  // but no position of the next page is given
     return grpc::Status::OK;
   }
   grpc::Status GetTree(grpc::ServerContext*, const proto::GetTreeRequest*, proto::GetTreeReply* reply) override {
-    for (int i = 0; i < 3; ++i) {  // each a child of itself and of all others, many times
+    for (int i = 0; i < 3; ++i) {  // each supervisor is many times a child of itself and of all others
       proto::SupervisorDetails& supervisor = *reply->add_supervisors();
       supervisor.set_pid(absl::StrCat(kHostile, i));
       supervisor.set_parent(absl::StrCat(kHostile, (i + 1) % 3));
@@ -88,7 +89,7 @@ class Impostor final : public proto::Ops::Service {
     writer->Write(entry);
     return grpc::Status(grpc::StatusCode::INTERNAL, kHostile);
   }
-  // Says nothing, as a node that was stopped does.
+  // Sends nothing, as a suspended node does.
   grpc::Status FollowDeadLetters(grpc::ServerContext* context, const proto::FollowRequest*,
                                  grpc::ServerWriter<proto::DeadLetterEntry>*) override {
     const absl::Notification never;

@@ -1,4 +1,4 @@
-// `understudy lint`.
+// The command `understudy lint`.
 #include "understudy/tools/understudy/lint.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The observer page in a real browser: the auction's demo, of which a house is killed, a node with 10,000 actors, and a
-connection to the bridge that is lost.
+"""The observer page in a real browser: with the auction's demo, of which a house is killed; with a node of 10,000
+actors; and with a lost connection to the bridge.
 
 Needs Debian's chromium, chromium-driver and python3-selenium, so the target is manual: .ci/long observe installs
-them. The screenshots, and how long the page takes for an update, are test outputs.
+them. The test outputs are screenshots and the time that the page takes to draw an update.
 """
 
 import json
@@ -25,7 +25,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 ROOT = os.path.join(os.environ["TEST_SRCDIR"], os.environ["TEST_WORKSPACE"])
 OUTPUTS = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "/tmp")
 WITHIN = 120
-# Lets a test put an event into the page's present stream: window.put(text).
+# Lets a test insert an event into the page's current stream: window.put(text).
 PUTS_EVENTS = """
     const original = window.fetch;
     window.streams = 0;
@@ -38,7 +38,7 @@ PUTS_EVENTS = """
       window.streams += 1;
       return new Response(answer.body.pipeThrough(passing));
     };"""
-# How long the page is measured while a crowd changes all the time.
+# How long the page is measured while the actors of crowd_node crash and restart.
 LOOKS_AT_CROWD_SECONDS = 10
 
 
@@ -57,7 +57,7 @@ def start_browser(folder):
 
 
 def processes_of(text):
-    """The ids of the processes whose command line has this text."""
+    """Yields the ids of the processes whose command line contains this text."""
     for name in os.listdir("/proc"):
         try:
             with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
@@ -69,7 +69,8 @@ def processes_of(text):
 
 class ObserverBrowserTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="obs.", dir="/tmp")  # short: a socket's path has a bound
+        # A short path, because the length of a socket's path is bounded.
+        folder = tempfile.TemporaryDirectory(prefix="obs.", dir="/tmp")
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.browser = start_browser(self.folder)
@@ -88,7 +89,7 @@ class ObserverBrowserTest(unittest.TestCase):
         return process
 
     def observe(self, *sockets):
-        """Opens the page for these nodes, when their sockets are there."""
+        """Waits for the sockets of these nodes, and opens the page for them."""
         self.until(lambda: all(os.path.exists(path) for path in sockets), "the nodes' sockets")
         self.bridge = self.start(program("tools/understudy/understudy"), "observe", *sockets)
         self.address = self.bridge.stdout.readline().strip()
@@ -108,7 +109,7 @@ class ObserverBrowserTest(unittest.TestCase):
         return self.browser.execute_script("return document.getElementById(arguments[0]).innerText", of)
 
     def rows(self, of):
-        """The texts of the rows of a list that are in the document."""
+        """Returns the texts of the visible rows of a list."""
         return self.browser.execute_script(
             "return [...document.querySelectorAll(`#${arguments[0]} .row:not([hidden])`)].map(row => row.innerText)",
             of)
@@ -117,7 +118,7 @@ class ObserverBrowserTest(unittest.TestCase):
         self.until(lambda: any(all(part in row for part in parts) for row in self.rows(of)), f"{parts} in {of}")
 
     def row(self, of, part):
-        """The row with this text, which is waited for."""
+        """Waits for the row with this text, and returns it."""
         found = []
 
         def look():
@@ -132,7 +133,7 @@ class ObserverBrowserTest(unittest.TestCase):
         self.browser.save_screenshot(os.path.join(OUTPUTS, f"{name}.png"))
 
     def check_console(self):
-        # The panel may ask for an actor that has just ended.
+        # The panel may request an actor that has just ended.
         bad = [line["message"] for line in self.browser.get_log("browser")
                if line["level"] == "SEVERE" and "favicon" not in line["message"] and "404" not in line["message"]]
         self.assertEqual(bad, [])
@@ -233,20 +234,20 @@ class ObserverBrowserTest(unittest.TestCase):
         self.until(lambda: "class" in self.text("panel"), "the clerk's panel")
         self.suspend_clerk()
 
-        # It was too slow, and events are lost.
+        # The bridge reports that the page was too slow, so that events were lost.
         self.browser.execute_script("window.put('event: lost\\ndata: 1\\n\\n')")
         self.until(lambda: "too slow" in self.text("connection"), "the page to say why")
         self.until_live(streams=2)
         self.kill_clerk()
 
-        # The bridge stands still, as one does at the other end of a tunnel that has gone.
+        # The bridge is stopped, so that it is silent like the far end of a broken tunnel.
         os.kill(self.bridge.pid, signal.SIGSTOP)
         self.until(lambda: "silent for 15 s" in self.text("connection"), "the page to say that nothing comes")
         os.kill(self.bridge.pid, signal.SIGCONT)
         self.until_live(streams=3)
         self.kill_clerk()
 
-        # It ends. Another one has another token, which a page cannot know.
+        # The bridge ends. The bridge that replaces it has a new token, which the page cannot know.
         self.bridge.terminate()
         self.bridge.wait(WITHIN)
         self.until(lambda: "start it again and open the address that it prints" in self.text("connection"), "a way on")
@@ -262,7 +263,7 @@ class ObserverBrowserTest(unittest.TestCase):
         self.until_row("tree", "clerk", "running")
 
     def suspend_clerk(self):
-        """By the open panel, which offers the way back then."""
+        """Suspends and resumes the clerk with the open panel, which offers the opposite action after each."""
         for action, next_one in (("suspend", "resume"), ("resume", "suspend")):
             self.browser.find_element(By.CSS_SELECTOR, f"#panel button[data-key={action}]").click()
             self.browser.find_element(By.ID, "confirm-yes").click()
@@ -270,7 +271,8 @@ class ObserverBrowserTest(unittest.TestCase):
                        f"a button to {next_one}")
 
     def kill_clerk(self):
-        """By the panel, which was opened before the connection was lost, and shows the next life then."""
+        """Kills the clerk with the panel that was opened before the connection was lost. The panel must then show the
+        clerk's next life."""
         def pid():
             return re.search(r"\bpid\s+(<desk\.\d+\.\d+>)", self.text("panel")).group(1)
         before = pid()
@@ -280,8 +282,8 @@ class ObserverBrowserTest(unittest.TestCase):
         self.until(lambda: pid() != before, "the clerk's next life in the panel")
 
     def measure(self):
-        """Writes how long the page draws an update, and how busy its main thread is. Nothing is asserted: the machine
-        may be busy."""
+        """Records how long the page takes to draw an update, and how busy its main thread is. Makes no assertions,
+        because the machine may be busy."""
         self.browser.execute_cdp_cmd("Performance.enable", {})
         self.browser.execute_script("""
             window.drawMillis = [];

@@ -1,4 +1,4 @@
-// Tests of what the observer sends to its pages about a tree and about entries, for fixed answers of a node.
+// The data about a tree and about log entries that the observer sends to its pages, for fixed replies of a node.
 #include <string>
 #include <vector>
 

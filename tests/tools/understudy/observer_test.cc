@@ -1,4 +1,4 @@
-// Tests of the observer page's server without a browser: the events about nodes, the actions, and the requests that it
+// The observer page's server, tested without a browser: the events about nodes, the actions, and the requests that it
 // refuses.
 #include "understudy/tools/understudy/observer/observer.h"
 
@@ -50,7 +50,7 @@ class Clerk final : public Actor {
   Behavior working_{"working", On(crash, [this](int) { (void)Fail(absl::InternalError("the file is on fire")); })};
 };
 
-// A node with a clerk below a supervisor, and its operator's service.
+// A node with a clerk below a supervisor, and the node's operator service.
 class Desk {
  public:
   explicit Desk(std::string name)
@@ -83,7 +83,7 @@ class ObserverTest : public ::testing::Test {
     authority_ = parts.first;
     token_ = parts.second;
   }
-  // The head of a request of the page; `more` ends with a line break, if it is not empty.
+  // Returns the head of a request that the page sends. `more` is empty or ends with a line break.
   std::string Head(absl::string_view method, absl::string_view path, absl::string_view more = "") const {
     return absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: ", authority_, "\r\nX-Understudy-Token: ", token_,
                         "\r\n", more, "\r\n");
@@ -100,7 +100,7 @@ class ObserverTest : public ::testing::Test {
                           absl::StrCat("Origin: http://", authority_, "\r\nContent-Length: ", body.size(), "\r\n")),
                      body));
   }
-  // A page that has asked for the stream.
+  // Returns a page that has asked for the stream.
   std::unique_ptr<RawClient> OpenPage() const {
     auto page = std::make_unique<RawClient>(authority_);
     EXPECT_TRUE(page->Say(Head("GET", "/api/stream")));
@@ -166,7 +166,7 @@ TEST_F(ObserverTest, APageGetsWhatIsKnownAndThenACrashWithItsRestart) {
   EXPECT_THAT(first, HasSubstr("event: nodes\ndata: 1\n\n"));
   EXPECT_THAT(first, HasSubstr(absl::StrCat("\"id\":\"clerk\"")));
   (void)page->HearUntil("\"name\":\"desk\"");
-  (void)page->HearUntil("\"kind\":\"started\"");  // what is known has come, so the crash is a change
+  (void)page->HearUntil("\"kind\":\"started\"");  // the initial state has arrived, so the crash is a change
   desk.clerk()[&Clerk::crash].Tell(1);
   const std::string crash = page->HearUntil("\"kind\":\"is restarted\"");
   EXPECT_THAT(crash, HasSubstr("event: events\ndata: {\"number\":0,\"body\":{\"whole\":false,"));
@@ -258,7 +258,7 @@ TEST_F(ObserverTest, ARestartedNodeWithoutEntriesDoesNotKeepThoseOfItsLifeBefore
   const auto second = desk(log);
   ops = serve(*second);
   (void)page->HearUntil(absl::StrCat("\"incarnation\":\"", second->incarnation().bits, "\""));
-  const std::unique_ptr<RawClient> other = OpenPage();  // which is told what is kept
+  const std::unique_ptr<RawClient> other = OpenPage();  // a new page gets the state that the server has kept
   (void)other->HearUntil(R"(event: letters
 data: {"number":0,"body":{"whole":true,"lost":0,"entries":[]}})");
   ops = nullptr;
@@ -274,7 +274,7 @@ TEST_F(ObserverTest, WhatAHostileNodeSaysIsPrintableJson) {
   int events = 0;
   for (const absl::string_view line : absl::StrSplit(page->HearUntil("\"pid\":\"root\""), '\n')) {
     absl::string_view data = line;
-    // The last line may not be whole; a line of the transfer encoding has no data.
+    // The last line may be incomplete, and a line of the transfer encoding contains no data.
     if (!absl::ConsumePrefix(&data, "data: ") || !absl::EndsWith(data, "}}")) continue;
     said.emplace_back(data);
     ++events;

@@ -1,4 +1,4 @@
-// The observer page that a program offers for its own system.
+// The observer page that a program serves for its own system.
 #include "understudy/tools/understudy/observer/system_observer.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// A supervision tree as pages, as a table and as a graph, for fixed answers of a node.
+// A supervision tree as pages, as a table and as a graph, for fixed replies of a node.
 #include <cstdint>
 #include <string>
 
@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A supervisor with one below it, of which the second child has crashed.
+// Returns a supervisor with an inner supervisor, whose child has crashed.
 proto::GetTreeReply RootWithInner() {
   proto::GetTreeReply tree;
   tree.set_clock_nanos(absl::ToInt64Nanoseconds(absl::Seconds(100)));
@@ -82,7 +82,7 @@ TEST(TablesTest, TimesOfAnotherNodeAreMovedToOneClock) {
   (void)FormatTree(tree);
 }
 
-// The page that begins after `place` children of the one supervisor that there is, and ends after `until`.
+// Returns the page that begins after the first `place` children of the only supervisor and ends with child `until`.
 proto::GetTreeReply Page(uint64_t place, uint64_t until) {
   proto::GetTreeReply page;
   proto::SupervisorDetails& supervisor = *page.add_supervisors();

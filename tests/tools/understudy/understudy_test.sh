@@ -1,8 +1,8 @@
 #!/bin/bash
-# The program `understudy` against a node in a process of its own: what it prints, and its exit status.
+# Runs the program `understudy` against a node in a process of its own, and checks its output and exit status.
 set -u
 
-folder=$(mktemp -d /tmp/understudy-test.XXXXXX)  # short: the path of a socket has a bound
+folder=$(mktemp -d /tmp/understudy-test.XXXXXX)  # short, because the length of a socket's path is bounded
 tests/tools/understudy/desk_node "$folder/ops" 2>"$folder/log" &
 node=$!
 follower=
@@ -24,11 +24,11 @@ run() {
   [ "$status" = "$expected" ] || fail "understudy $* exited with $status, expected $expected"
 }
 
-# prints TEXT: what the last run printed has this text.
+# prints TEXT: fails unless the output of the last run contains TEXT.
 prints() { grep -q -- "$1" "$folder/out" || fail "no '$1' in the output"; }
 complains() { grep -q -- "$1" "$folder/err" || fail "no '$1' on standard error"; }
 
-# The node has started when the clerk has its name.
+# The node has started when the name of its clerk is listed.
 for _ in $(seq 3000); do
   tools/understudy/understudy names >"$folder/out" 2>"$folder/err" && grep -q clerk "$folder/out" && break
   kill -0 "$node" 2>/dev/null || fail "the node has ended"
@@ -77,7 +77,7 @@ prints '    20.*  break  int  4 bytes from <desk'
 run 0 crashes --json
 prints '"mailbox":"break"'
 
-# A follower of crashes: the two that are kept, then new ones as they happen, until the node ends (below).
+# A follower of crashes prints the two crashes that the node has kept, and then each new crash until the node ends.
 tools/understudy/understudy crashes --follow >"$folder/follower" 2>"$folder/follower.err" </dev/null &
 follower=$!
 follower_has() {  # follower_has N: waits for the Nth crash
@@ -140,16 +140,16 @@ UNDERSTUDY_OPS= run 1 lint "$folder/bad.textproto"
 prints "bad.textproto:2:[0-9]*: .*no field named \"colour\""
 prints "bad.textproto:2: child 'a': actor: is missing"
 complains 'has 2 errors'
-BUILD_WORKING_DIRECTORY=$folder run 0 lint good.textproto  # as bazel run calls it
+BUILD_WORKING_DIRECTORY=$folder run 0 lint good.textproto  # with the environment of `bazel run`
 BUILD_WORKING_DIRECTORY=$folder run 0 --ops=ops node
 run 1 lint "$folder/none.textproto"
 complains 'No such file or directory'
 
-# Standard output that cannot be written is an error.
+# A failure to write to standard output must be reported as an error.
 tools/understudy/understudy ps >/dev/full 2>"$folder/err" && fail "a full disk is not an error"
 complains 'cannot write to standard output'
 
-# The observer's page: printed, served, and ended by a signal.
+# `observe` prints the page's address, serves the page, and ends at a signal.
 run 2 observe --port=70000
 complains "'70000' is not a port"
 run 1 observe "$folder/nothing"
@@ -172,7 +172,7 @@ exec 3>&-
 kill -TERM "$page"
 wait "$page" || fail "observe exited with $?"
 
-# Completion: the words that follow, by COMP_WORDS as bash splits them.
+# Completion of the next word. COMP_WORDS has the words as bash splits them.
 run 0 completion bash
 completes() {
   local expected=$1
