@@ -128,15 +128,8 @@ absl::Status Client::Tree() {
 }
 
 absl::StatusOr<std::vector<proto::ActorDetails>> Client::Actors(proto::ListActorsRequest request) {
-  request.set_at_most(kActorsPerPage);
-  std::vector<proto::ActorDetails> actors;
-  do {
-    absl::StatusOr<proto::ListActorsReply> page = Ask(&proto::Ops::Stub::ListActors, request);
-    if (!page.ok()) return page.status();
-    for (proto::ActorDetails& actor : *page->mutable_actors()) actors.push_back(std::move(actor));
-    request.set_after(page->next());
-  } while (request.after() != 0);
-  return actors;
+  return AllActorPages(std::move(request),
+                       [this](const auto& page) { return Ask(&proto::Ops::Stub::ListActors, page); });
 }
 
 std::string Client::Text(const std::vector<proto::ActorDetails>& actors) const {
@@ -227,7 +220,9 @@ absl::Status Client::Names() {
     if (!page.ok()) return page.status();
     all.mutable_names()->MergeFrom(page->names());
     has_more = page->has_more();
-    if (has_more && page->next().empty()) return absl::InternalError("the node does not say where its names go on");
+    if (has_more && (page->next().empty() || page->next() == request.page())) {
+      return absl::InternalError("the node does not say where its names go on");
+    }
     request.set_page(page->next());
   }
   if (arguments_.json) {

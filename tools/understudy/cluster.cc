@@ -59,14 +59,11 @@ absl::Status AddTop(OpsChannel& node, Answers& all, proto::TopOrder by) {
 
 // All actors that `request` asks for.
 absl::Status AddActors(OpsChannel& node, Answers& all, proto::ListActorsRequest request = {}) {
-  request.set_at_most(kActorsPerPage);
-  do {
-    const absl::StatusOr<proto::ListActorsReply> page = node.Ask(&Stub::ListActors, request, kAnswersWithin);
-    if (!page.ok()) return page.status();
-    all.actors.insert(all.actors.end(), page->actors().begin(), page->actors().end());
-    request.set_after(page->next());
-  } while (request.after() != 0);
-  return absl::OkStatus();
+  const absl::StatusOr<std::vector<proto::ActorDetails>> actors = AllActorPages(
+      std::move(request),
+      [&node](const proto::ListActorsRequest& page) { return node.Ask(&Stub::ListActors, page, kAnswersWithin); });
+  if (actors.ok()) all.actors.insert(all.actors.end(), actors->begin(), actors->end());
+  return actors.status();
 }
 
 absl::Status AddPeers(OpsChannel& node, Answers& all) {

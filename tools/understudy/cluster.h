@@ -16,8 +16,6 @@ namespace understudy::tool {
 
 // The rows of `top`, of one node or of a cluster.
 inline constexpr uint32_t kTopActors = 20;
-// How many actors one request asks a node for.
-inline constexpr uint32_t kActorsPerPage = 1000;
 
 // The peers of one node, with its name.
 absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::milliseconds within);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@ namespace understudy::tool {
 namespace {
 
 constexpr uint32_t kEntriesPerPage = 10'000;  // as many as a node gives
+constexpr uint32_t kActorsPerPage = 1000;
 
 bool IsAfter(const proto::TreePlace& a, const proto::TreePlace& b) {
   return std::pair(a.supervisor(), a.child()) > std::pair(b.supervisor(), b.child());
@@ -54,6 +56,21 @@ absl::StatusOr<proto::GetTreeReply> AllTreePages(size_t entries_max, AskTree ask
     break;
   }
   return all;
+}
+
+absl::StatusOr<std::vector<proto::ActorDetails>> AllActorPages(proto::ListActorsRequest request, AskActors ask) {
+  request.set_at_most(kActorsPerPage);
+  std::vector<proto::ActorDetails> actors;
+  while (true) {
+    absl::StatusOr<proto::ListActorsReply> page = ask(request);
+    if (!page.ok()) return page.status();
+    for (proto::ActorDetails& actor : *page->mutable_actors()) actors.push_back(std::move(actor));
+    if (page->next() == 0) return actors;
+    if (page->next() <= request.after()) {
+      return absl::InternalError("the node does not say where its actors go on");
+    }
+    request.set_after(page->next());
+  }
 }
 
 void MoveClock(int64_t clock_nanos, proto::GetTreeReply& tree) {

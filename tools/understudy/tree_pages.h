@@ -1,9 +1,10 @@
-// AllTreePages: a node's supervision tree, from as many replies as it takes. Any thread.
+// AllTreePages, AllActorPages: a node's supervision tree, or its actors, from as many replies as it takes. Any thread.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_TREE_PAGES_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_TREE_PAGES_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,12 @@ using AskTree = absl::FunctionRef<absl::StatusOr<proto::GetTreeReply>(const prot
 // all its children. Errors: the errors of `ask`; Internal if a page says that the next page begins no later than the
 // page itself.
 absl::StatusOr<proto::GetTreeReply> AllTreePages(size_t entries_max, AskTree ask);
+
+using AskActors = absl::FunctionRef<absl::StatusOr<proto::ListActorsReply>(const proto::ListActorsRequest&)>;
+
+// Asks for page after page of the actors that `request` is about. Errors: the errors of `ask`; Internal if a page says
+// that the next page begins no later than the page itself.
+absl::StatusOr<std::vector<proto::ActorDetails>> AllActorPages(proto::ListActorsRequest request, AskActors ask);
 
 // Sets the clock of `tree` to `clock_nanos` and shifts all times in `tree` by the same difference, so that they can be
 // shown beside the times of another node.

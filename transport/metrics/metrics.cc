@@ -16,6 +16,7 @@
 #include "understudy/transport/http/http_server.h"
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/health.h"
+#include "understudy/transport/metrics/kept_page.h"
 #include "understudy/transport/metrics/metrics_limits.h"
 #include "understudy/transport/metrics/process_metrics.h"
 #include "understudy/transport/metrics/system_metrics.h"
@@ -86,15 +87,13 @@ class Metrics::Parts {
     return page->second();
   }
   HttpAnswer Page() {
-    const MonotonicTime now = Clock::Real().Now();
-    if (page_.empty() || now - page_made_at_ >= limits::kMetricsPageAgeMax) {
+    const std::string& page = page_.Get([this] {
       internal::Exposition exposition;
       system_metrics_.Write(exposition, health_.Ready().ok());
       process_metrics_.Write(exposition);
-      page_ = exposition.text();
-      page_made_at_ = now;
-    }
-    return {.content_type = std::string(internal::Exposition::kContentType), .body = page_};
+      return exposition.text();
+    });
+    return {.content_type = std::string(internal::Exposition::kContentType), .body = page};
   }
 
   const std::map<std::string, std::function<HttpAnswer()>> pages_ = {
@@ -105,8 +104,7 @@ class Metrics::Parts {
   internal::SystemMetrics system_metrics_;
   internal::ProcessMetrics process_metrics_;
   internal::Health health_;
-  std::string page_;
-  MonotonicTime page_made_at_;
+  internal::KeptPage page_{Clock::Real()};
   std::unique_ptr<internal::HttpServer> server_;  // the last member, so that its thread ends first
 };
 

@@ -17,8 +17,10 @@ inline constexpr absl::Duration kMetricsConnectionWithin = absl::Seconds(5);
 // The memory of one connection; the line and the headers of a request must fit into half of it. The answer is not
 // counted.
 inline constexpr size_t kMetricsConnectionBytesMax = size_t{16} << 10;
-// A page that was made for a scrape answers all scrapes of this time, so that the cost of scraping is bounded.
+// A page that was made for a scrape answers all scrapes of this time, so that the cost of scraping is bounded; and if
+// this is longer, of the second number times the time that the page took.
 inline constexpr absl::Duration kMetricsPageAgeMax = absl::Milliseconds(500);
+inline constexpr int kMetricsPageAgePerCost = 20;
 // Values of the label `mailbox`, and of `peer`, at once: some ten lines of the page each. All other mailboxes, or
 // peers, share the value "other".
 inline constexpr size_t kMetricsMailboxesMax = 100;

@@ -200,12 +200,16 @@ OpsFeed FeedOf(internal::TopScans& scans, const proto::TopActorsRequest& request
           .is_busy = [is_answered] { return !*is_answered; }};
 }
 
-// `feed`, which ends when its reader may not have it any more: grants change while it is read.
-OpsFeed While(std::function<bool()> may_read, OpsFeed feed) {
-  return {.next = [may_read, next = std::move(feed.next)]() -> absl::optional<std::string> {
-            return may_read() ? next() : absl::nullopt;
+// `feed`, which ends with the error of `check` once its reader may not have it any more: grants change while it is
+// read.
+OpsFeed While(std::function<absl::Status()> check, OpsFeed feed) {
+  return {.next = [check, next = std::move(feed.next)]() -> absl::optional<std::string> {
+            return check().ok() ? next() : absl::nullopt;
           },
-          .ends = [may_read, ends = std::move(feed.ends)] { return may_read() ? ends() : EndIf(true); }};
+          .ends = [check, ends = std::move(feed.ends)]() -> absl::optional<absl::Status> {
+            absl::Status may = check();
+            return may.ok() ? ends() : may;
+          }};
 }
 
 // Whether the service may listen there.
@@ -302,8 +306,7 @@ class Ops::Parts {
       if (absl::Status may = CheckMayRead(CallerOf(identity), name); !may.ok()) return may;
       const absl::StatusOr<proto::FollowRequest> request = Parse<proto::FollowRequest>(bytes);
       if (!request.ok()) return request.status();
-      return While([this, identity] { return CallerOf(identity).May(OpsAction::kRead); },
-                   FeedOf(kept, request->kept_only()));
+      return While([this, identity] { return CallerOf(identity).CheckMayRead(); }, FeedOf(kept, request->kept_only()));
     };
   }
 
@@ -359,11 +362,10 @@ class Ops::Parts {
       if (!request.ok()) return request.status();
       absl::StatusOr<std::unique_ptr<MessageTrace>> trace = actions_.Trace(CallerOf(identity), *request);
       if (!trace.ok()) return trace.status();
-      const auto may_trace = [this, identity, shows_contents = request->contents()] {
-        const OpsCaller caller = CallerOf(identity);
-        return caller.May(OpsAction::kTrace) && (!shows_contents || caller.May(OpsAction::kTraceContents));
+      const auto check = [this, identity, needed = internal::OpsActions::ActionsOf(*request)] {
+        return CallerOf(identity).Check(needed, "go on with its trace");
       };
-      return While(may_trace, FeedOf(*std::move(trace)));
+      return While(check, FeedOf(*std::move(trace)));
     };
     return methods;
   }

@@ -36,6 +36,8 @@ class OpsActions {
   // of a child that was to be started again; Unknown: a restart's supervisor has not ended the child in time;
   // FailedPrecondition: there is no node to drain.
   absl::StatusOr<Outcome> Act(const OpsCaller& caller, const proto::ActRequest& request);
+  // The actions that a caller must be allowed for that trace.
+  static std::vector<OpsAction> ActionsOf(const proto::TraceRequest& request);
   // Begins the trace that `request` asks for, as Act does. Errors: PermissionDenied, those of FindActor and of
   // MessageTrace::Start.
   absl::StatusOr<std::unique_ptr<MessageTrace>> Trace(const OpsCaller& caller, const proto::TraceRequest& request);

@@ -4,10 +4,12 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "understudy/transport/ops/ops_reads.h"
 
 namespace understudy::internal {
@@ -16,6 +18,15 @@ absl::Status OpsCaller::CheckMayRead() const {
   if (May(OpsAction::kRead)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("this node lets ", name, " read nothing: ", where, " lacks OpsAction::kRead"));
+}
+
+absl::Status OpsCaller::Check(const std::vector<OpsAction>& actions, absl::string_view asked) const {
+  for (const OpsAction action : actions) {
+    if (May(action)) continue;
+    return absl::PermissionDeniedError(
+        absl::StrCat("this node does not allow ", name, " to ", asked, ": ", where, " lacks ", OpsActionName(action)));
+  }
+  return absl::OkStatus();
 }
 
 OpsCaller CallerOf(const StreamIdentity& identity, const Node* node, const std::set<OpsAction>& actions) {

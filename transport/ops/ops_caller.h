@@ -4,8 +4,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/session/stream_identity.h"
@@ -20,6 +22,8 @@ struct OpsCaller {
   bool May(OpsAction action) const { return allowed.contains(action); }
   // PermissionDenied unless the caller may read.
   absl::Status CheckMayRead() const;
+  // PermissionDenied unless the caller may do all of `actions`; `asked` says what for, as in "stop clerk".
+  absl::Status Check(const std::vector<OpsAction>& actions, absl::string_view asked) const;
 };
 
 // The caller that has proved `identity`, with `actions` if it is a process of this user. `node` is null only if all

@@ -62,9 +62,9 @@ class Call {
     const OpsMethods& methods;
     grpc::AsyncGenericService& service;
     grpc::ServerCompletionQueue& queue;
-    const absl::optional<StreamIdentity> identity;  // of every caller; nullopt: the certificate says
-    const std::function<void(const std::string& peer)> on_call;
-    std::set<Call*> calls;  // all Calls that exist
+    const absl::optional<StreamIdentity> identity;                   // of every caller; nullopt: the certificate says
+    const std::function<void(const std::string& peer)> on_answered;  // a call of that peer was not refused
+    std::set<Call*> calls;                                           // all Calls that exist
     bool is_stopping = false;
   };
   struct Tag {
@@ -111,7 +111,6 @@ class Call {
   void Arrived(bool ok) {
     if (!ok) return;  // the server ends; `done_` does not come
     ++pending_;       // done_
-    shared_.on_call(context_.peer());
     if (!shared_.is_stopping) AwaitNext(shared_);
     ++pending_;
     stream_.Read(&request_, &read_);
@@ -125,6 +124,7 @@ class Call {
     if (const auto unary = shared_.methods.unary.find(context_.method()); unary != shared_.methods.unary.end()) {
       absl::StatusOr<std::string> answer = unary->second(Caller(), request);
       if (!answer.ok()) return Finish(ToGrpc(answer.status()));
+      shared_.on_answered(context_.peer());
       is_finishing_ = true;
       ++pending_;
       stream_.WriteAndFinish(ToBuffer(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, &finished_);
@@ -136,6 +136,7 @@ class Call {
     }
     absl::StatusOr<OpsFeed> feed = opened->second(Caller(), request);
     if (!feed.ok()) return Finish(ToGrpc(feed.status()));
+    shared_.on_answered(context_.peer());
     feed_ = *std::move(feed);
     is_following_ = true;
     Look();
@@ -196,16 +197,16 @@ class OpsServer::Loop {
   // Accepts connections, and notices those that have ended. Waits for at most `wait_millis`; negative: for ever.
   void PollSockets(int wait_millis);
   void Accept();
-  void NoteCall(const std::string& peer);
-  // Closes the oldest connection that has made no call, so that silent connections do not keep an operator out. Returns
-  // false if there is none. Connections of a Unix socket are never closed, because only processes of this user can
-  // connect there.
+  void NoteAnswer(const std::string& peer);
+  // Closes the oldest connection of which every call was refused, or that has made none, so that such connections do
+  // not keep an operator out. Returns false if there is none. Connections of a Unix socket are never closed, because
+  // only processes of this user can connect there.
   bool MakeRoom();
   void Warn(absl::string_view what);
   struct Connection {
-    int watched = -1;    // a duplicate of the descriptor that gRPC has, to see when it ends
-    std::string peer;    // as gRPC prints it
-    bool calls = false;  // it has made a call, so its handshake is over
+    int watched = -1;          // a duplicate of the descriptor that gRPC has, to see when it ends
+    std::string peer;          // as gRPC prints it
+    bool is_answered = false;  // a call of it was not refused, so its client may keep it
   };
 
   bool PollsGrpc() const {
@@ -266,7 +267,7 @@ absl::Status OpsServer::Loop::Start(const Credentials& credentials) {
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
   calls_ = std::make_unique<Call::Shared>(Call::Shared{
-      methods_, service_, *queue_, std::move(identity), [this](const std::string& peer) { NoteCall(peer); }, {}});
+      methods_, service_, *queue_, std::move(identity), [this](const std::string& peer) { NoteAnswer(peer); }, {}});
   Call::AwaitNext(*calls_);
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
@@ -340,18 +341,20 @@ void OpsServer::Loop::Accept() {
   into_->HandleNewConnection(&connection);
 }
 
-void OpsServer::Loop::NoteCall(const std::string& peer) {
+void OpsServer::Loop::NoteAnswer(const std::string& peer) {
   const std::string key = KeyOfPeer(peer);
-  for (Connection& connection : connections_) connection.calls = connection.calls || connection.peer == key;
+  for (Connection& connection : connections_) {
+    connection.is_answered = connection.is_answered || connection.peer == key;
+  }
 }
 
 bool OpsServer::Loop::MakeRoom() {
-  const auto silent = std::find_if(connections_.begin(), connections_.end(),
-                                   [](const Connection& connection) { return !connection.calls; });
-  if (is_unix() || silent == connections_.end()) return false;
-  shutdown(silent->watched, SHUT_RDWR);
-  close(silent->watched);
-  connections_.erase(silent);
+  const auto unanswered = std::find_if(connections_.begin(), connections_.end(),
+                                       [](const Connection& connection) { return !connection.is_answered; });
+  if (is_unix() || unanswered == connections_.end()) return false;
+  shutdown(unanswered->watched, SHUT_RDWR);
+  close(unanswered->watched);
+  connections_.erase(unanswered);
   return true;
 }
 

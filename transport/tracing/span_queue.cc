@@ -33,8 +33,7 @@ bool SpanQueue::Add(const Span& span) {
     if (has_room) shard.spans.push_back(span);  // within its capacity
     const bool is_half_full = has_room && shard.spans.size() == (shard_max_ + 1) / 2;
     shard.Unlock();
-    if (!has_room) break;
-    return is_half_full;
+    if (has_room) return is_half_full;
   }
   dropped_.fetch_add(1, std::memory_order_relaxed);
   return false;

@@ -2,9 +2,9 @@
 // is counted and dropped.
 //
 // Its memory is allocated when it is made. Add takes the lock of one shard for the time of one copy. Add never waits:
-// if another thread has the lock of a shard, Add goes on to the next shard. Threads: any; one thread calls TakeAll.
-// The locks are flags, because a lock and an unlock of Debian's absl::Mutex, which looks for deadlocks, cost more than
-// all else that a span costs.
+// if a shard is full, or another thread has its lock, Add goes on to the next shard. Threads: any; one thread calls
+// TakeAll. The locks are flags, because a lock and an unlock of Debian's absl::Mutex, which looks for deadlocks, cost
+// more than all else that a span costs.
 #ifndef UNDERSTUDY_TRANSPORT_TRACING_SPAN_QUEUE_H_
 #define UNDERSTUDY_TRANSPORT_TRACING_SPAN_QUEUE_H_
 

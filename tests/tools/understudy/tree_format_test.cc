@@ -118,6 +118,24 @@ TEST(TreePagesTest, AnErrorAndAPageThatDoesNotGoOnEndTheTree) {
   EXPECT_THAT(std::string(same.status().message()), HasSubstr("does not say where its tree goes on"));
 }
 
+TEST(ActorPagesTest, AllPagesAreOneListAndAPageThatDoesNotGoOnIsAnError) {
+  const auto ask = [](const proto::ListActorsRequest& request) -> absl::StatusOr<proto::ListActorsReply> {
+    proto::ListActorsReply page;
+    page.add_actors()->set_pid(absl::StrCat("<a.", request.after(), ".1>"));
+    page.set_next(request.after() < 2 ? request.after() + 1 : 0);
+    return page;
+  };
+  const auto actors = AllActorPages({}, ask);
+  ASSERT_TRUE(actors.ok()) << actors.status();
+  EXPECT_THAT(*actors, SizeIs(3));
+  const auto same = AllActorPages({}, [](const auto&) {
+    proto::ListActorsReply page;
+    page.set_next(7);
+    return page;
+  });
+  EXPECT_THAT(std::string(same.status().message()), HasSubstr("does not say where its actors go on"));
+}
+
 TEST(DotTest, ATreeHasAnEdgeToEachChild) {
   proto::GetTreeReply tree = RootWithInner();
   proto::SupervisorDetails& root = *tree.mutable_supervisors(0);

@@ -19,7 +19,9 @@
 #include "understudy/tests/transport/metrics/strict_exposition.h"
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/health.h"
+#include "understudy/transport/metrics/kept_page.h"
 #include "understudy/transport/metrics/label_bound.h"
+#include "understudy/transport/metrics/metrics_limits.h"
 
 namespace understudy::internal {
 namespace {
@@ -42,6 +44,39 @@ TEST(ExpositionTest, AFamilyHasHelpAndTypeOnceAndThenItsSamples) {
             "# TYPE age_seconds gauge\n"
             "age_seconds 1764176831.25\n");
   EXPECT_TRUE(ParseExposition(page.text()).ok());
+}
+
+class ManualClock final : public Clock {
+ public:
+  MonotonicTime Now() override { return now_; }
+  absl::Time WallNow() override { return absl::UnixEpoch(); }
+  void Advance(absl::Duration by) { now_ = now_ + by; }
+
+ private:
+  MonotonicTime now_ = MonotonicTime::FromNanos(1);
+};
+
+TEST(KeptPageTest, APageIsKeptForSomeTimesOfWhatItTookToMake) {
+  ManualClock clock;
+  KeptPage page(clock);
+  int made = 0;
+  absl::Duration cost = absl::ZeroDuration();
+  const auto get = [&] {
+    return page.Get([&] {
+      clock.Advance(cost);
+      return absl::StrCat(++made);
+    });
+  };
+  EXPECT_EQ(get(), "1");
+  clock.Advance(limits::kMetricsPageAgeMax - absl::Nanoseconds(1));
+  EXPECT_EQ(get(), "1");
+  clock.Advance(absl::Nanoseconds(1));
+  cost = absl::Milliseconds(600);
+  EXPECT_EQ(get(), "2");
+  clock.Advance(limits::kMetricsPageAgePerCost * cost - absl::Nanoseconds(1));
+  EXPECT_EQ(get(), "2");
+  clock.Advance(absl::Nanoseconds(1));
+  EXPECT_EQ(get(), "3");
 }
 
 TEST(ExpositionTest, HelpAndLabelsAreEscapedAndOtherBytesAreShownAsHex) {

@@ -221,5 +221,11 @@ TEST_F(OpsActionsTest, EachRefusedActionHasItsLineHoweverManyThereAre) {
   EXPECT_THAT(log_.lines(), SizeIs(3 * limits::kLogLinesPerSiteMax));
 }
 
+TEST_F(OpsActionsTest, RefusalsOfACallerThatMayDoNothingAreLimited) {
+  const OpsCaller caller{.name = "certificate 'mallory'", .where = "GrantEntry::ops of 'mallory'"};
+  for (int i = 0; i < 3 * limits::kLogLinesPerSiteMax; ++i) (void)Act(caller, proto::STOP, "clerk");
+  EXPECT_THAT(log_.lines(), SizeIs(limits::kLogLinesPerSiteMax));
+}
+
 }  // namespace
 }  // namespace understudy

@@ -160,7 +160,7 @@ TEST_F(OpsTlsTest, NewGrantsCountAtOnce) {
   EXPECT_TRUE(node_->SetGrants({}).ok());
   while (events->Read(&event)) {
   }
-  EXPECT_TRUE(events->Finish().ok()) << "what it follows has ended";
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(GetNode(*alice).error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
@@ -200,6 +200,16 @@ TEST_F(OpsTlsTest, SilentConnectionsDoNotKeepAnOperatorOut) {
   }
   EXPECT_TRUE(GetNode(*Client("good", "alice")).ok());
   EXPECT_THAT(silent, SizeIs(2 * limits::kOpsConnectionsMax));
+}
+
+TEST_F(OpsTlsTest, ConnectionsWhoseCallsAreRefusedDoNotKeepAnOperatorOut) {
+  StartTls();
+  std::vector<std::unique_ptr<Stub>> refused;
+  for (size_t i = 0; i < limits::kOpsConnectionsMax; ++i) {
+    refused.push_back(Client("good", "mallory"));
+    EXPECT_EQ(GetNode(*refused.back()).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  }
+  EXPECT_TRUE(GetNode(*Client("good", "alice")).ok());
 }
 
 }  // namespace
