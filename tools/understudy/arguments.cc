@@ -261,6 +261,7 @@ std::string HelpText(absl::string_view name) {
   const Command* const command = FindCommand(name);
   if (command != nullptr) {
     return absl::StrCat("usage: understudy ", Usage(*command), Takes(*command, "--ops") ? " [--ops=ADDRESS]" : "",
+                        Takes(*command, "--cert") ? " [--cert=FILE --key=FILE --ca=FILE]" : "",
                         Takes(*command, "--json") ? " [--json]" : "", "\n\n", command->name, ": ", command->summary,
                         ".\n", command->details[0] == '\0' ? "" : "\n", command->details);
   }

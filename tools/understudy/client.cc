@@ -294,6 +294,10 @@ absl::Status Client::AwaitYes() {
 
 absl::Status Client::Confirm(proto::ActRequest& request) {
   const absl::StatusOr<proto::NodeDetails> node = Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest());
+  if (absl::IsPermissionDenied(node.status())) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(node.status().message(), "; the question before an action needs that, --yes asks none"));
+  }
   if (!node.ok()) return node.status();
   std::string what;
   if (request.action() == proto::DRAIN) {

@@ -121,6 +121,21 @@ TEST(ClientTest, WhatIsShownIsPrintableWhateverTheListenerSays) {
   EXPECT_EQ(RunWords({"peers"}).status.code(), absl::StatusCode::kUnimplemented);
 }
 
+TEST(ClientTest, WithoutTheRightToReadTheErrorOfAnActionNamesYes) {
+  class Closed final : public Impostor {
+   public:
+    using Impostor::Impostor;
+    grpc::Status GetNode(grpc::ServerContext*, const proto::GetNodeRequest*, proto::NodeDetails*) override {
+      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "lacks OpsAction::kRead");
+    }
+  };
+  Closed closed(SocketPath());
+  EXPECT_EQ(
+      RunWords({"kill", "clerk"}, "y\n").status,
+      absl::PermissionDeniedError("lacks OpsAction::kRead; the question before an action needs that, --yes asks none"));
+  EXPECT_TRUE(RunWords({"kill", "clerk", "--yes"}).status.ok());
+}
+
 TEST(ClientTest, AQuestionNamesTheActorThatIsMeantAndAnythingButYesDoesNothing) {
   Impostor impostor(SocketPath());
   for (const char* answer : {"", "n\n", "Y\n", "yes please\n"}) {

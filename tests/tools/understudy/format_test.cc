@@ -453,7 +453,8 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
     }
   }
   EXPECT_EQ(HelpText("kill"),
-            "usage: understudy kill PID|NAME [--yes] [--ops=ADDRESS] [--json]\n\nkill: kill an actor.\n\n"
+            "usage: understudy kill PID|NAME [--yes] [--ops=ADDRESS] [--cert=FILE --key=FILE --ca=FILE] [--json]\n\n"
+            "kill: kill an actor.\n\n"
             "  --yes  does not ask\n");
 }
 

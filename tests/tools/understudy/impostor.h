@@ -26,7 +26,7 @@ namespace understudy::tool {
 // element.
 inline constexpr char kHostile[] = "\x1b]0;owned\x07\u009b2J\u202e\n{\"\\</script><img src=x onerror=alert(1)>";
 
-class Impostor final : public proto::Ops::Service {
+class Impostor : public proto::Ops::Service {
  public:
   explicit Impostor(const std::string& path) {
     grpc::ServerBuilder builder;
