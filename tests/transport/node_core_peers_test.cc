@@ -64,6 +64,7 @@ class NodeCorePeersTest : public ClusterTest {
     Run();
     return stream;
   }
+  int RoomAfterACall(uint64_t ask);
 };
 
 // ---- Names ----
@@ -348,14 +349,16 @@ TEST_F(NodeCorePeersTest, AWantInTheFrameThatEndsItsSessionEntersNoLine) {
   EXPECT_FALSE(cluster().system("a").Reserve({.to = a.ref.pid(), .mailbox = mailbox}).is_awaited);
 }
 
-TEST_F(NodeCorePeersTest, AMessageThatIsRefusedAtItsArrivalGivesItsRoomBack) {
+// A stranger is granted room in a mailbox with room for two, and uses it for a call with the number `ask`, which that
+// mailbox does not take. Returns how many messages find room once the stranger has gone.
+int NodeCorePeersTest::RoomAfterACall(uint64_t ask) {
   Join();
   const Puppeteer a = Make("a");
   const auto stream = Visit("stranger");
   const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
-  const uint32_t mailbox = internal::Fnv1a("puppet/small");  // with room for two
+  const uint32_t mailbox = internal::Fnv1a("puppet/small");
   FramePacker want(1, 0);
-  ASSERT_TRUE(want.Add(1,
+  EXPECT_TRUE(want.Add(1,
                        {.body = EncodeCredit(nodes, {{.kind = CreditChange::Kind::kWant,
                                                       .to = a.ref.pid(),
                                                       .mailbox = mailbox,
@@ -366,17 +369,23 @@ TEST_F(NodeCorePeersTest, AMessageThatIsRefusedAtItsArrivalGivesItsRoomBack) {
   Run();
   EXPECT_EQ(cluster().core("a").Peers()[1].credit_given.messages, 1);
   const MailboxDefinition definition{.hash = mailbox, .name = "puppet/small"};
-  // A call, which that mailbox does not take.
-  const std::string body = *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), mailbox, /*ask=*/7, std::string(10, 'x'));
+  const std::string body = *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), mailbox, ask, std::string(10, 'x'));
   FramePacker message(1, 0);
-  ASSERT_TRUE(message.Add(2, {.body = body}, &definition));
+  EXPECT_TRUE(message.Add(2, {.body = body}, &definition));
   stream->Write(message.Encode());
   Run();
   stream->Close();
   Run(absl::Minutes(1));
   int sent = 0;
   while (sent < 10 && a.ref[&Puppet::small].Send(NoteOf(1)).ok()) ++sent;
-  EXPECT_EQ(sent, 2);
+  return sent;
+}
+
+TEST_F(NodeCorePeersTest, AMessageThatIsRefusedAtItsArrivalGivesItsRoomBack) { EXPECT_EQ(RoomAfterACall(7), 2); }
+
+TEST_F(NodeCorePeersTest, AMessageThatEndsItsSessionGivesItsRoomBack) {
+  EXPECT_EQ(RoomAfterACall(internal::kStreamAsk | 7), 2);
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a stream is asked for, and the session has none")));
 }
 
 TEST_F(NodeCorePeersTest, APeerThatExceedsItsCreditEndsItsSession) {

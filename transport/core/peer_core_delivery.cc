@@ -63,10 +63,9 @@ void PeerCore::OnEnvelope(EnvelopeArrived arrived) {
   if (const auto* message = std::get_if<Message>(&arrived.envelope)) {
     if (!HasCredit(*message)) return;
     RefusedMessage refused = AsRefused(*message);
-    // The message does not enter a mailbox, so no mailbox gives its reserved room back.
-    if (message->admission == Admission::kReserved && peer_->session.is_live()) {
-      deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
-    }
+    // The message does not enter a mailbox, so no mailbox gives its reserved room back. Nor does the end of the
+    // session, which may have come with the message.
+    if (message->admission == Admission::kReserved) deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
     refused.status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here");
     RefuseMessage(refused, message->admission);
   } else if (auto* signal = std::get_if<Signal>(&arrived.envelope)) {
@@ -111,11 +110,6 @@ void PeerCore::OnMessages(std::vector<Message> messages) {
 
 bool PeerCore::HasCredit(const Message& message) {
   CountForged(message.to);
-  const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
-  if (!peer_->credit.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
-    peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
-    return false;
-  }
   // With the message the peer may have left, and the session is over.
   if (const uint64_t features = FeaturesFor(message.ask);
       peer_->session.is_live() && (peer_->session.features() & features) != features) {
@@ -125,6 +119,13 @@ bool PeerCore::HasCredit(const Message& message) {
   if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask, message.to)) {
     peer_->session.EndForBadFrame(absl::StrCat("more calls without an answer than ", 2 * limits::kAsksPerSessionMax),
                                   Now());
+    return false;
+  }
+  // The last check, because from then on the message's room is the message's: the end of the session does not return
+  // it.
+  const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
+  if (!peer_->credit.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
+    peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
     return false;
   }
   return true;
