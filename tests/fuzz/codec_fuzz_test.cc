@@ -128,7 +128,10 @@ std::string WrittenByProtobuf(const Signal& signal) {
   *out.mutable_to() = ToAddress(kWriter.peer, signal.to);
   out.set_id(signal.id);
   out.set_is_link(signal.is_link);
-  if (signal.kind == SignalKind::kReply) out.set_payload(std::string(signal.payload.wire_bytes()));
+  if (signal.payload.is_wire_bytes()) out.set_payload(std::string(signal.payload.wire_bytes()));
+  if (signal.kind == SignalKind::kStreamCredit || signal.kind == SignalKind::kUploadCredit) {
+    out.set_items(internal::ItemsOfCredit(signal));
+  }
   return envelope.SerializeAsString();
 }
 

@@ -308,6 +308,8 @@ absl::Status Gateway::Parts::StartServer() {
     reflection_->AddTo(server_);
   }
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.request_bytes_max));
+  // No compression, so that a client cannot send a small request that decompresses to a large one.
+  builder.AddChannelArgument(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options_.calls_per_connection_max);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              static_cast<int>(absl::ToInt64Milliseconds(limits::kKeepaliveAfter)));

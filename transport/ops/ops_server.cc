@@ -249,6 +249,8 @@ absl::Status OpsServer::Loop::Start(const Credentials& credentials) {
   grpc::ServerBuilder builder;
   builder.RegisterAsyncGenericService(&service_);
   builder.SetMaxReceiveMessageSize(limits::kOpsRequestBytesMax);
+  // No compression, so that a client cannot send a small request that decompresses to a large one.
+  builder.AddChannelArgument(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits::kOpsCallsPerConnectionMax);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(absl::ToInt64Milliseconds(limits::kOpsHandshakeWithin)));

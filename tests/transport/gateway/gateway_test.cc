@@ -66,6 +66,16 @@ TEST(GatewayTest, AUnaryCallIsAnsweredByTheActor) {
   EXPECT_EQ(front.gateway->counters().calls, 3);
 }
 
+TEST(GatewayTest, ACompressedRequestIsRefusedBecauseItMayDecompressToALargeOne) {
+  Front front;
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  desk::Text reply;
+  EXPECT_EQ(front.stub->Echo(&context, TextOf(std::string(100'000, 'x')), &reply).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(front.Echo("goes on"), "goes on");
+}
+
 TEST(GatewayTest, ACastIsAnsweredWhenTheMailboxHasAcceptedItAndRefusedWhenTheMailboxIsFull) {
   Front front;
   ASSERT_TRUE(front.Open(false).ok());
