@@ -305,7 +305,7 @@ TEST(OsProcess, AnEventOfAClosedDescriptorIsNotTakenForOneOfTheNextProcess) {
   End next_end;
   End first_end;
   auto start_next = [&, tell = first_end.Callback()](const ExitReason& reason) mutable {
-    // The lowest free number, that of `told`'s writing end, goes to its standard error, and the next to its pidfd.
+    // The standard error of `next` gets the lowest free number, that of `told`'s writing end; its pidfd gets the next.
     next = OsProcess::Start(
         {.binary = "/bin/sh", .arguments = {"-c", "read order <&3; exit 5"}, .descriptors = {release[0]}},
         next_end.Callback());

@@ -10,12 +10,15 @@
 //
 // Guarantees: a thread of its own answers, also while every worker is stuck in a handler and while the node drains. A
 // scrape costs no actor anything on the path of its messages, and its own cost is proportional to the number of actors;
-// scrapes within limits::kMetricsPageAgeMax, and within some times of what a page takes, share one page. No label has a
-// pid, and the labels `mailbox` and `peer` have a bounded number of values. Security: whoever reaches the address can
-// read names of mailboxes and peers, and counts; never contents of messages. Beyond loopback TLS is required, but
-// clients need no certificate, because a probe has none. Connections are bounded in number, size and time
-// (http_server.h). Threads: any. Lifetime: this object must be destroyed before the node and before the system. Make it
-// before the supervisors, so that their events are counted whatever the system's log is (supervision_watch.h).
+// scrapes share a page for limits::kMetricsPageAgeMax, or for kMetricsPageAgePerCost times what it took to make. No
+// label has a pid, and the labels `mailbox` and `peer` have a bounded number of values.
+//
+// Security: whoever reaches the address can read names of mailboxes and peers, and counts; never contents of messages.
+// Beyond loopback TLS is required, but clients need no certificate, because a probe has none. Connections are bounded
+// in number, size and time (http_server.h).
+//
+// Threads: any. Lifetime: this object must be destroyed before the node and before the system. Make it before the
+// supervisors, so that their events are counted whatever the system's log is (supervision_watch.h).
 #ifndef UNDERSTUDY_TRANSPORT_METRICS_METRICS_H_
 #define UNDERSTUDY_TRANSPORT_METRICS_METRICS_H_
 

@@ -17,8 +17,9 @@
 // NodeOptions::insecure_loopback_ops says, which is nothing by default. The contents of messages are shown by a trace
 // only, with kTraceContents, and without the fields that options.proto calls redacted. The system's log gets a line
 // before each action and one for each refused action; refusals of a caller that may do nothing, and refused reads, are
-// limited by site. Threads: any. Lifetime: this
-// object must be destroyed before the node and before the system.
+// limited by site.
+//
+// Threads: any. Lifetime: this object must be destroyed before the node and before the system.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_H_
 
