@@ -15,13 +15,18 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/asks/call_watch.h"
+#include "understudy/actors/internal/system/fatal_signals.h"
 #include "understudy/actors/internal/system/local_registry.h"
 #include "understudy/actors/internal/system/running_systems.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/node_table.h"
+#include "understudy/actors/thread_pool.h"
 
 namespace understudy {
 namespace {
@@ -118,8 +123,10 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       options_(Completed(std::move(options))),
       log_(*options_.log, options_.executor == nullptr ? Clock::Real() : options_.executor->clock(), options_.name),
       own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(WithLog(options_.threads, log_)) : nullptr),
-      core_(options_.name, NodeIncarnation{Random(options_.seed).Next()}, address_key_,
-            own_pool_ == nullptr ? *options_.executor : *own_pool_, log_, options_.seed),
+      owned_core_(std::make_unique<internal::SystemCore>(
+          options_.name, NodeIncarnation{Random(options_.seed).Next()}, address_key_,
+          own_pool_ == nullptr ? *options_.executor : *own_pool_, log_, options_.seed)),
+      core_(*owned_core_),
       registry_(std::make_unique<LocalRegistry>(core_)),
       mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   if (options_.fatal_signal_reports == FatalSignalReports::kYes) ReportFatalSignals();
@@ -140,6 +147,63 @@ ActorSystem::~ActorSystem() {
   mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
+
+MessageLedger ActorSystem::Ledger() const { return core_.Ledger(); }
+std::vector<MailboxLedger> ActorSystem::MailboxLedgers() const { return core_.ledgers().ByMailbox(); }
+std::vector<MailboxLedger> ActorSystem::MailboxLedgers(Pid actor) const { return core_.ledgers().ByMailbox(actor); }
+int64_t ActorSystem::live_actors() const { return core_.population().live.load(std::memory_order_seq_cst); }
+int64_t ActorSystem::fenced_actors() const { return core_.counts().fenced.value(); }
+int64_t ActorSystem::dead_letters() const { return core_.dead_letters().count(); }
+int64_t ActorSystem::late_replies() const { return core_.counts().late_replies.value(); }
+int64_t ActorSystem::merged_exits() const { return core_.counts().merged_exits.value(); }
+int64_t ActorSystem::call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }
+bool ActorSystem::has_traces() { return core_.tracing() != nullptr; }
+SpanCounts ActorSystem::span_counts() { return has_traces() ? core_.tracing()->span_counts() : SpanCounts(); }
+int64_t ActorSystem::foreign_traces_refused() { return has_traces() ? core_.tracing()->foreign_refused() : 0; }
+const std::string& ActorSystem::name() const { return core_.name(); }
+NodeIncarnation ActorSystem::incarnation() const { return core_.incarnation(); }
+Registry& ActorSystem::registry() { return core_.registry(); }
+Executor& ActorSystem::executor() { return core_.executor(); }
+Clock& ActorSystem::clock() { return core_.clock(); }
+uint64_t ActorSystem::NewSeed() { return core_.NewSeed(); }
+uint16_t ActorSystem::node() const { return core_.node(); }
+void ActorSystem::SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener) {
+  if (core_.call_watch() != nullptr) core_.call_watch()->Subscribe(std::move(listener));
+}
+uint64_t ActorSystem::SubscribeDeadLetters(DeadLetterStream::Listener listener) {
+  return core_.dead_letters().Subscribe(std::move(listener));
+}
+uint64_t ActorSystem::SubscribeDeadLetters(Channel<DeadLetter> channel) {
+  return core_.dead_letters().SubscribeWhile(
+      [channel](const DeadLetter& letter) { return !IsNoProcess(channel.Send(letter)); });
+}
+bool ActorSystem::UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
+uint64_t ActorSystem::SubscribeCrashes(absl::AnyInvocable<void(const CrashReport&, const ExitReason&)> listener) {
+  return core_.crash_listeners().Subscribe(
+      [listener = std::move(listener)](const CrashReport& crash, const ExitReason& reason) mutable {
+        listener(crash, reason);
+        return true;
+      });
+}
+bool ActorSystem::UnsubscribeCrashes(uint64_t id) { return core_.crash_listeners().Unsubscribe(id); }
+void ActorSystem::TellCrash(const CrashReport& crash, const ExitReason& reason) {
+  core_.crash_listeners().Tell(crash, reason);
+}
+std::vector<ClosedMailbox> ActorSystem::ClosedMailboxes() { return mailbox_watch_->Look(); }
+void ActorSystem::ReportFatalSignals() {
+  if (fatal_signals_ == nullptr) fatal_signals_ = std::make_unique<internal::FatalSignals>();
+}
+void ActorSystem::InstallRouter(Router* router) { core_.InstallRouter(router); }
+void ActorSystem::InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
+void ActorSystem::InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
+void ActorSystem::MarkPeersDead(absl::string_view name, absl::optional<NodeIncarnation> alive) {
+  internal::NodeTable::MarkDead(&core_, name, alive);
+}
+void ActorSystem::OnRefusedTell(const DeadLetter& letter) { core_.OnDeadLetter(letter); }
+bool ActorSystem::WasGivenOut(Pid pid) const { return core_.WasGivenOut(pid); }
+internal::CallerTable& ActorSystem::callers() { return core_.callers(); }
+
+bool ActorSystem::IsFull() const { return core_.population().is_full(); }
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   if (core_.population().is_full()) return core_.NewRefusedPid();
@@ -182,8 +246,7 @@ void ActorSystem::Suspend(Pid target, absl::Duration time) {
 void ActorSystem::Resume(Pid target) { Suspend(target, absl::ZeroDuration()); }
 
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
-                   "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
+  CheckOutsideOfActors("ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
   const absl::Status late = MakeError(
       ErrorKind::kExpired, absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout)));
   absl::StatusOr<ExitReason> reason =
@@ -195,8 +258,7 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
 }
 
 absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
-  UNDERSTUDY_CHECK(
-      internal::ThisTurn().cell == nullptr,
+  CheckOutsideOfActors(
       "ActorSystem::AwaitStart blocks its thread; in an actor's turn be its parent (SpawnOptions::OnOutcome)");
   const internal::ActorCell* const cell = core_.CellOf(target);
   if (cell == nullptr) {
@@ -218,6 +280,10 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
   }
   const absl::optional<ExitReason> failed = core_.population().failed_starts().Find(target);
   return failed.has_value() ? CalleeExitedError(target.ToString(), *failed) : internal::EndedError();
+}
+
+void ActorSystem::CheckOutsideOfActors(absl::string_view message) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, message);
 }
 
 absl::Status ActorSystem::StoppedError() { return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"); }

@@ -42,17 +42,12 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/asks/call_watch.h"
 #include "understudy/actors/internal/asks/callback_ask.h"
 #include "understudy/actors/internal/asks/thread_waiter.h"
 #include "understudy/actors/internal/system/caller_table.h"
-#include "understudy/actors/internal/system/fatal_signals.h"
 #include "understudy/actors/internal/system/mailbox_watch.h"
-#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/system_log.h"
-#include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/turn/actor_tracing.h"
-#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -60,12 +55,20 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
-#include "understudy/actors/thread_pool.h"
+#include "understudy/actors/thread_pool_options.h"
 #include "understudy/actors/trace.h"
 
 namespace understudy {
 
 struct Caller;
+class ThreadPool;
+
+namespace internal {
+
+class FatalSignals;
+class SystemCore;
+
+}  // namespace internal
 
 // Selects the builds in which the system finds and reports call cycles: actors that wait for each other's answers in a
 // circle (call_cycle.h). The search takes a lock and some time for each ask, and does not change what the actors do.
@@ -212,77 +215,64 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // Returns the counts of all messages of this system. The ledger balances whenever no turn
   // runs.
-  MessageLedger Ledger() const { return core_.Ledger(); }
+  MessageLedger Ledger() const;
   // Returns one ledger for each mailbox that has accepted a message: first those of living
   // actors, actor by actor, then those of ended actors, with the mailboxes of one name and
   // type in one ledger. Each balances whenever no turn runs. Their sum is Ledger(), except
   // for refused messages, which are counted only there.
-  std::vector<MailboxLedger> MailboxLedgers() const { return core_.ledgers().ByMailbox(); }
+  std::vector<MailboxLedger> MailboxLedgers() const;
   // Returns the ledgers of one actor's mailboxes; empty if the actor has ended.
-  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.ledgers().ByMailbox(actor); }
+  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
 
   // Gauges: the number of actors that were spawned and have not ended, and how many of them are fenced. For these
   // gauges a fenced actor ends when its handler returns.
-  int64_t live_actors() const { return core_.population().live.load(std::memory_order_seq_cst); }
-  int64_t fenced_actors() const { return core_.counts().fenced.value(); }
+  int64_t live_actors() const;
+  int64_t fenced_actors() const;
   // Counts since the system was made: dead letters, which include refused tells; replies
   // that were dropped because their asker no longer waited; exits to trapping actors and
   // requests to stop that were merged (ExitEvent::merged, StopRequest::merged).
-  int64_t dead_letters() const { return core_.dead_letters().count(); }
-  int64_t late_replies() const { return core_.counts().late_replies.value(); }
-  int64_t merged_exits() const { return core_.counts().merged_exits.value(); }
+  int64_t dead_letters() const;
+  int64_t late_replies() const;
+  int64_t merged_exits() const;
   // The number of call cycles found so far. 0 if the system does not look for them
   // (ActorSystemOptions::call_cycles).
-  int64_t call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }
+  int64_t call_cycles();
   // `listener` is called for each call cycle that is found from now on, after the log line,
   // on the thread that closed the cycle. It must not wait or send. Does nothing if the system
   // does not look for call cycles.
-  void SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener) {
-    if (core_.call_watch() != nullptr) core_.call_watch()->Subscribe(std::move(listener));
-  }
+  void SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener);
   // `listener` is called for each dead letter from now on; DeadLetterStream says on which
   // thread, and what it may do. Returns an id for UnsubscribeDeadLetters.
-  uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {
-    return core_.dead_letters().Subscribe(std::move(listener));
-  }
+  uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener);
   // Sends each dead letter from now on to `channel`, until its actor has ended. A letter that
   // comes while the mailbox is full is not sent. Returns an id for UnsubscribeDeadLetters.
-  uint64_t SubscribeDeadLetters(Channel<DeadLetter> channel) {
-    return core_.dead_letters().SubscribeWhile(
-        [channel](const DeadLetter& letter) { return !IsNoProcess(channel.Send(letter)); });
-  }
+  uint64_t SubscribeDeadLetters(Channel<DeadLetter> channel);
   // Ends the subscription; a listener is not running when this returns. Returns false if
   // there is none with that id.
-  bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
+  bool UnsubscribeDeadLetters(uint64_t id);
   // `listener` is called for each actor from now on that leaves a CrashReport, with the reason of its end, and for each
   // that TellCrash tells of. It runs on the thread that ends the actor, before OnExit. It must not wait, throw,
   // subscribe or unsubscribe; it may send. Returns an id for UnsubscribeCrashes.
-  uint64_t SubscribeCrashes(absl::AnyInvocable<void(const CrashReport&, const ExitReason&)> listener) {
-    return core_.crash_listeners().Subscribe(
-        [listener = std::move(listener)](const CrashReport& crash, const ExitReason& reason) mutable {
-          listener(crash, reason);
-          return true;
-        });
-  }
+  uint64_t SubscribeCrashes(absl::AnyInvocable<void(const CrashReport&, const ExitReason&)> listener);
   // Ends the subscription; a listener is not running when this returns. Returns false if there is none with that id.
-  bool UnsubscribeCrashes(uint64_t id) { return core_.crash_listeners().Unsubscribe(id); }
+  bool UnsubscribeCrashes(uint64_t id);
   // Tells the listeners that an actor of another system has crashed. A node does so for its process children, whose own
   // listeners end with them. Any thread.
-  void TellCrash(const CrashReport& crash, const ExitReason& reason) { core_.crash_listeners().Tell(crash, reason); }
+  void TellCrash(const CrashReport& crash, const ExitReason& reason);
   // Looks now for mailboxes that are closed and have messages waiting. Returns them with the
   // time for which they have been closed.
-  std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
+  std::vector<ClosedMailbox> ClosedMailboxes();
   // Whether it has traces (ActorSystemOptions::tracing).
-  bool has_traces() { return core_.tracing() != nullptr; }
+  bool has_traces();
   // The numbers of exported and dropped spans (SpanSink::counts) of all systems that share TracingOptions::spans.
-  SpanCounts span_counts() { return has_traces() ? core_.tracing()->span_counts() : SpanCounts(); }
+  SpanCounts span_counts();
   // Messages of other nodes and gRPC clients whose sampled flag did not count (TracingOptions::foreign_per_second).
-  int64_t foreign_traces_refused() { return has_traces() ? core_.tracing()->foreign_refused() : 0; }
-  const std::string& name() const { return core_.name(); }
-  NodeIncarnation incarnation() const { return core_.incarnation(); }
-  Registry& registry() { return core_.registry(); }
-  Executor& executor() { return core_.executor(); }
-  Clock& clock() { return core_.clock(); }
+  int64_t foreign_traces_refused();
+  const std::string& name() const;
+  NodeIncarnation incarnation() const;
+  Registry& registry();
+  Executor& executor();
+  Clock& clock();
   LogSink& log() { return log_; }
   // The least severe lines that the log has; nullopt if it has none.
   absl::optional<LogSeverity> log_level() const { return log_.level(); }
@@ -291,34 +281,30 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   absl::Status SetLogLevel(LogSeverity least) { return log_.SetLevel(least); }
   LogCounts log_counts() const { return log_.counts(); }
   // Returns a seed, derived from the system's, for a random generator of the caller.
-  uint64_t NewSeed() { return core_.NewSeed(); }
+  uint64_t NewSeed();
 
   // For a transport: turns on fatal signal reports, as FatalSignalReports::kYes does, until this system is destroyed.
-  void ReportFatalSignals() {
-    if (fatal_signals_ == nullptr) fatal_signals_ = std::make_unique<internal::FatalSignals>();
-  }
+  void ReportFatalSignals();
   // For a transport: installs the object through which this system reaches other nodes. Null
   // uninstalls it. The object must stay alive while any thread of this system may use it.
-  void InstallRouter(Router* router) { core_.InstallRouter(router); }
-  void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
-  void InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
+  void InstallRouter(Router* router);
+  void InstallSpawner(Spawner* spawner);
+  void InstallPublisher(NamePublisher* publisher);
   // For a transport: returns the place in NodeTable under which this system knows that
   // incarnation of a peer. ResourceExhausted if the table is full.
   absl::StatusOr<NodePlace> InternPeer(absl::string_view name, NodeIncarnation incarnation);
   // For a transport: marks dead all incarnations of the peer `name` that were given to
   // InternPeer, except `alive`, so that their places may be given to others. See
   // NodeTable::MarkDead.
-  void MarkPeersDead(absl::string_view name, absl::optional<NodeIncarnation> alive) {
-    internal::NodeTable::MarkDead(&core_, name, alive);
-  }
+  void MarkPeersDead(absl::string_view name, absl::optional<NodeIncarnation> alive);
   // The index of this system in NodeTable, which the pids of its actors have.
-  uint16_t node() const { return core_.node(); }
+  uint16_t node() const;
 
   // Overrides of Inbound (router.h).
   absl::Status Deliver(internal::Message message) override;
   void Deliver(Signal signal) override;
-  void OnRefusedTell(const DeadLetter& letter) override { core_.OnDeadLetter(letter); }
-  bool WasGivenOut(Pid pid) const override { return core_.WasGivenOut(pid); }
+  void OnRefusedTell(const DeadLetter& letter) override;
+  bool WasGivenOut(Pid pid) const override;
   ReservedRoom Reserve(const RoomRequest& request) override;
   void GiveBack(const RoomRequest& request) override;
   void WaitForRoom(const RoomWait& wait) override;
@@ -346,6 +332,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   Pid StartWaiter(First first, MonotonicTime deadline, typename Waiter::Result end);
   Pid SpawnWaiter(internal::MakeActor make);
   static absl::Status StoppedError();
+  // CHECKs, with `message`, that this is no actor's turn.
+  static void CheckOutsideOfActors(absl::string_view message);
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
   // True if every live actor is a waiter.
   bool OnlyWaitersAreLeft();
@@ -358,12 +346,19 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Sends a signal, an exit with reason Shutdown if it is an exit, to every live actor.
   void PostToAll(SignalKind kind);
 
+  // The table of the clients for which actors ask (AskFor).
+  internal::CallerTable& callers();
+  // True if the system has as many actors as it may have.
+  bool IsFull() const;
+
   const AddressKey address_key_;
   const ActorSystemOptions options_;
   std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null unless this system reports fatal signals
   internal::SystemLog log_;
   const std::unique_ptr<ThreadPool> own_pool_;  // null if options_.executor is given
-  internal::SystemCore core_;
+  // Its class is not included here, because what a program that only spawns and asks compiles would be a quarter more.
+  const std::unique_ptr<internal::SystemCore> owned_core_;
+  internal::SystemCore& core_;
   const std::unique_ptr<Registry> registry_;
   std::unique_ptr<MailboxWatch> mailbox_watch_;
   absl::Mutex mu_;
@@ -398,8 +393,7 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
                                    absl::Duration timeout) {
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsStream, "a stream is read by an actor: Channel::Ask");
   static_assert(!internal::MessageTraits<Call<Q, R>>::kIsUpload, "an upload is written by an actor: Channel::Open");
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
-                   "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
+  CheckOutsideOfActors("ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto ask = [channel, request = std::move(request), trace = CurrentTrace()](Context& context,
                                                                              absl::Duration left) mutable {
     internal::ContinueTrace(context, trace);
@@ -426,7 +420,7 @@ template <class Q, class R>
 AskHandle ActorSystem::AskFor(std::shared_ptr<const Caller> caller, const Channel<Call<Q, R>>& channel,
                               std::type_identity_t<Q> request, absl::Duration timeout,
                               std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
-  auto ask = [channel, request = std::move(request), callers = &core_.callers(), caller = std::move(caller),
+  auto ask = [channel, request = std::move(request), callers = &callers(), caller = std::move(caller),
               entry = internal::CallerEntry(), trace = CurrentTrace()](Context& context, absl::Duration left) mutable {
     internal::ContinueTrace(context, trace);
     entry = internal::CallerEntry(*callers, context.Self(), std::move(caller));
@@ -438,11 +432,10 @@ AskHandle ActorSystem::AskFor(std::shared_ptr<const Caller> caller, const Channe
 template <class R, class Begin>
 AskHandle ActorSystem::AskByWaiter(Pid callee, Begin ask, absl::Duration timeout,
                                    absl::AnyInvocable<void(absl::StatusOr<R>) &&> callback) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
-                   "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
+  CheckOutsideOfActors("ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
   UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");
   auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, callee, std::move(callback));
-  if (core_.population().is_full()) {
+  if (IsFull()) {
     turn->Give(MakeError(ErrorKind::kFull, "an ask with a callback counts as an actor, and the system has actors_max"));
     return AskHandle(std::move(turn), Pid());
   }
@@ -454,8 +447,7 @@ AskHandle ActorSystem::AskByWaiter(Pid callee, Begin ask, absl::Duration timeout
 
 template <class R>
 absl::StatusOr<R> ActorSystem::Lookup(absl::string_view name, absl::Duration timeout) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
-                   "ActorSystem::Lookup blocks its thread; in an actor's turn use the context's Lookup");
+  CheckOutsideOfActors("ActorSystem::Lookup blocks its thread; in an actor's turn use the context's Lookup");
   auto look_up = [name = std::string(name)](Context& context, absl::Duration left) {
     return context.Lookup<R>(name, left);
   };

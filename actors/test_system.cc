@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/simulation_trace.h"
@@ -48,6 +49,10 @@ TestSystem::TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed,
 }
 
 TestSystem::~TestSystem() { Shutdown(absl::Seconds(5)); }
+
+void TestSystem::TraceTo(SpanSink& spans, double sampled_ratio) {
+  core().SetTracing({.spans = &spans, .sampled_ratio = sampled_ratio});
+}
 
 void TestSystem::StartTrace() { StartTrace(&trace_); }
 

@@ -61,9 +61,7 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   void StepWallClock(absl::Duration step) { executor_.StepWallClock(step); }
 
   // From now on spans go to `spans`, which must outlive the system (trace.h). Call before actors run.
-  void TraceTo(SpanSink& spans, double sampled_ratio = 1) {
-    core().SetTracing({.spans = &spans, .sampled_ratio = sampled_ratio});
-  }
+  void TraceTo(SpanSink& spans, double sampled_ratio = 1);
 
   // From now on writes one line into the trace for every step of every actor. Two runs
   // with the same seed and code give the same lines.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/pid.h"
 
@@ -21,28 +20,22 @@ namespace internal {
 
 class CallerTable {
  public:
-  // Null if that actor stands for no client.
-  std::shared_ptr<const Caller> Find(Pid asker) const {
-    absl::MutexLock lock(&mu_);
-    const auto found = callers_.find(asker);
-    return found == callers_.end() ? nullptr : found->second;
-  }
-  void Add(Pid asker, std::shared_ptr<const Caller> caller) {
-    absl::MutexLock lock(&mu_);
-    callers_.insert_or_assign(asker, std::move(caller));
-  }
-  void Remove(Pid asker) {
-    absl::MutexLock lock(&mu_);
-    callers_.erase(asker);
-  }
-  size_t size() const {
-    absl::MutexLock lock(&mu_);
-    return callers_.size();
-  }
+  CallerTable();
+  ~CallerTable();
+  CallerTable(const CallerTable&) = delete;
+  CallerTable& operator=(const CallerTable&) = delete;
+
+  // Returns null if that actor stands for no client.
+  std::shared_ptr<const Caller> Find(Pid asker) const;
+  void Add(Pid asker, std::shared_ptr<const Caller> caller);
+  void Remove(Pid asker);
+  size_t size() const;
 
  private:
+  struct Entries;
+
   mutable absl::Mutex mu_;
-  absl::flat_hash_map<Pid, std::shared_ptr<const Caller>> callers_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<Entries> entries_ ABSL_PT_GUARDED_BY(mu_);
 };
 
 // An entry of the table, which ends with the object. Move-only.

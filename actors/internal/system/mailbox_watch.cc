@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {

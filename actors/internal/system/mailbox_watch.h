@@ -20,10 +20,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {
+
+namespace internal {
+
+class SystemCore;
+
+}  // namespace internal
 
 // A mailbox that is closed and has mail.
 struct ClosedMailbox {
