@@ -201,6 +201,14 @@ void ActorSystem::MarkPeersDead(absl::string_view name, absl::optional<NodeIncar
 }
 void ActorSystem::OnRefusedTell(const DeadLetter& letter) { core_.OnDeadLetter(letter); }
 bool ActorSystem::WasGivenOut(Pid pid) const { return core_.WasGivenOut(pid); }
+bool ActorSystem::has_router() const { return core_.router() != nullptr; }
+
+bool ActorSystem::is_stopping() const { return core_.population().is_stopping.load(std::memory_order_relaxed); }
+
+internal::Tracing* ActorSystem::tracing() { return core_.tracing(); }
+
+void ActorSystem::SetTracing(const TracingOptions& options) { core_.SetTracing(options); }
+
 internal::CallerTable& ActorSystem::callers() { return core_.callers(); }
 
 bool ActorSystem::IsFull() const { return core_.population().is_full(); }

@@ -290,6 +290,15 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void InstallRouter(Router* router);
   void InstallSpawner(Spawner* spawner);
   void InstallPublisher(NamePublisher* publisher);
+  bool has_router() const;
+  // For a transport: whether Shutdown has begun. A Shutdown that has just begun may be seen at the next call.
+  bool is_stopping() const;
+  // For a transport: the traces of this system; null if it has none.
+  internal::Tracing* tracing();
+  // For tests: gives a system that has no traces the traces of `options`. Call before actors run.
+  void SetTracing(const TracingOptions& options);
+  // For a transport: the table of the clients for which actors ask (AskFor).
+  internal::CallerTable& callers();
   // For a transport: returns the place in NodeTable under which this system knows that
   // incarnation of a peer. ResourceExhausted if the table is full.
   absl::StatusOr<NodePlace> InternPeer(absl::string_view name, NodeIncarnation incarnation);
@@ -346,8 +355,6 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Sends a signal, an exit with reason Shutdown if it is an exit, to every live actor.
   void PostToAll(SignalKind kind);
 
-  // The table of the clients for which actors ask (AskFor).
-  internal::CallerTable& callers();
   // True if the system has as many actors as it may have.
   bool IsFull() const;
 

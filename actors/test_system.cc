@@ -51,7 +51,7 @@ TestSystem::TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed,
 TestSystem::~TestSystem() { Shutdown(absl::Seconds(5)); }
 
 void TestSystem::TraceTo(SpanSink& spans, double sampled_ratio) {
-  core().SetTracing({.spans = &spans, .sampled_ratio = sampled_ratio});
+  SetTracing({.spans = &spans, .sampled_ratio = sampled_ratio});
 }
 
 void TestSystem::StartTrace() { StartTrace(&trace_); }

@@ -164,7 +164,7 @@ absl::Status Node::Parts::Start() {
     return absl::InvalidArgumentError(
         absl::StrCat(named.message(), "; it comes from ActorSystemOptions::name, and the node takes it"));
   }
-  if (system_.core().router() != nullptr) {
+  if (system_.has_router()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the system ", name(), " has a node already: expected one node for each system"));
   }

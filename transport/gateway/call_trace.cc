@@ -29,7 +29,7 @@ absl::optional<TraceContext> ContextOf(const grpc::ServerContextBase& context) {
 
 std::unique_ptr<CallTrace> CallTrace::Begin(const ServiceHost& host, const grpc::ServerContextBase& context,
                                             absl::string_view service, absl::string_view rpc) {
-  Tracing* const tracing = host.system->core().tracing();
+  Tracing* const tracing = host.system->tracing();
   if (tracing == nullptr) return nullptr;
   TraceContext own;
   Span span{.kind = SpanKind::kServe, .is_call = true};

@@ -95,7 +95,7 @@ Pid SpawnRelay(ActorSystem& system, ClientRequest& asked, ClientStream* client, 
   // How the call ends if no relay is made.
   StreamEnd end(client, MakeError(ErrorKind::kFull, "a stream counts as an actor, and the system has actors_max"));
   RelayCaller caller{.deadline = system.clock().Now() + asked.timeout,
-                     .table = &system.core().callers(),
+                     .table = &system.callers(),
                      .caller = std::move(asked.caller),
                      .trace = CurrentTrace()};
   return system.SpawnMade({},

@@ -188,8 +188,7 @@ void HealthService::AddTo(CallServer& server) {
 Serving HealthService::StatusOf(const std::string& service) {
   const auto found = actors_.find(service);
   if (!service.empty() && found == actors_.end()) return proto::HealthReply::SERVICE_UNKNOWN;
-  if (is_draining_ || !host_.is_ready.load(std::memory_order_relaxed) ||
-      host_.system->core().population().is_stopping.load(std::memory_order_relaxed)) {
+  if (is_draining_ || !host_.is_ready.load(std::memory_order_relaxed) || host_.system->is_stopping()) {
     return proto::HealthReply::NOT_SERVING;
   }
   const bool has_actor = service.empty() || registry_.Find(found->second).has_value();

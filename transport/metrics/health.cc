@@ -86,8 +86,7 @@ absl::Status Health::Live() {
 
 absl::Status Health::Ready() const {
   const NodeState state = node_ == nullptr ? NodeState::kReady : node_->state();
-  // relaxed: a stop that has just begun may be seen at the next call.
-  if (state == NodeState::kDraining || system_.core().population().is_stopping.load(std::memory_order_relaxed)) {
+  if (state == NodeState::kDraining || system_.is_stopping()) {
     return absl::UnavailableError(absl::StrCat(system_.name(), " drains"));
   }
   if (state == NodeState::kStarting) {

@@ -78,7 +78,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   node.system = std::make_unique<TestSystem>(executor_, *node.executor, random_.Next() >> 1, std::string(name));
   if (options_.traces == Options::Traces::kAll) node.system->StartTrace(&trace_);
   TestSystem* system = node.system.get();
-  if (options_.tracing) system->core().SetTracing(options_.tracing(name));
+  if (options_.tracing) system->SetTracing(options_.tracing(name));
 
   NodeCoreOptions options;
   options.node = std::string(name);

@@ -44,8 +44,8 @@ std::string Who(Front& front, grpc::ClientContext& context, grpc::Status* status
 
 void ExpectNoCallersLeft(Front& front) {
   const MonotonicTime until = Clock::Real().Now() + kWithin;
-  while (front.system.core().callers().size() > 0 && Clock::Real().Now() < until) std::this_thread::yield();
-  EXPECT_EQ(front.system.core().callers().size(), 0U);
+  while (front.system.callers().size() > 0 && Clock::Real().Now() < until) std::this_thread::yield();
+  EXPECT_EQ(front.system.callers().size(), 0U);
 }
 
 TEST(GatewayCallerTest, AHandlerIsToldTheClientsDeadlineAndTheMetadataThatTheExportNames) {

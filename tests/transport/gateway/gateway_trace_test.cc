@@ -27,7 +27,7 @@ constexpr char kUnsampled[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba90
 class GatewayTraceTest : public ::testing::Test {
  protected:
   void TraceWith(double sampled_ratio, int64_t foreign_per_second = 1000) {
-    front_.system.core().SetTracing(
+    front_.system.SetTracing(
         {.spans = &spans_, .sampled_ratio = sampled_ratio, .foreign_per_second = foreign_per_second});
   }
   // Calls Echo with these values of traceparent.
