@@ -47,7 +47,8 @@ void EndKeptCalls(grpc::Server& server) {
 
 }  // namespace
 
-absl::Status CallServer::Start(grpc::ServerBuilder& builder) {
+absl::Status CallServer::Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout) {
+  waits_.set_limit(transfer_timeout);
   builder.RegisterAsyncGenericService(&service_);
   idle_queue_ = builder.AddCompletionQueue();
   ServeOnProcessQueue(builder);
@@ -101,6 +102,7 @@ void CallServer::Shutdown(absl::Time deadline) {
     is_over = grpc_completion_queue_next(told, until, nullptr).type == GRPC_OP_COMPLETE;
   }
   server_->Shutdown(absl::ToChronoTime(deadline));  // cancels the calls that are left at the deadline
+  waits_.Stop();
   grpc_completion_queue_shutdown(told);
   while (grpc_completion_queue_next(told, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr).type != GRPC_QUEUE_SHUTDOWN) {
   }

@@ -12,9 +12,13 @@ namespace understudy::limits {
 // of the text may take three bytes there, and the text is told a second time in the error's details.
 inline constexpr size_t kStatusMessageBytesMax = 1024;
 
-// Calls of grpc.health.v1.Health/Watch at once, of all clients. Each keeps about a kilobyte, and one client needs one
-// for each service that it calls.
+// Calls of grpc.health.v1.Health/Watch at once, of all clients. Each keeps about a kilobyte, and the name of a service
+// that it asked for; one client needs one for each service that it calls.
 inline constexpr size_t kHealthWatchesMax = 1024;
+// Calls of Check at once, of all clients. One ends as soon as its request has come.
+inline constexpr size_t kHealthChecksMax = 1024;
+// The bytes of the request of either, which is a name.
+inline constexpr size_t kHealthRequestBytesMax = size_t{4} << 10;
 
 // Bounds of what an actor may be told of its caller (ExportedService::WithCaller): the metadata keys of a service, the
 // values of one call under these keys and the bytes of both, and the names in the client's certificate with their
