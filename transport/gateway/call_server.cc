@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/grpc/grpc_queue.h"
@@ -96,6 +97,10 @@ void CallServer::Shutdown(absl::Time deadline) {
   for (absl::Duration pause = absl::Milliseconds(1); !is_over && absl::Now() < deadline;
        pause = std::min(pause * 2, kPauseMax)) {
     EndKeptCalls(*server_);
+    // gRPC also waits until the connections are closed, but some clients do not close theirs.
+    if (users_.load(std::memory_order_relaxed) == 1) {
+      deadline = std::min(deadline, absl::Now() + limits::kConnectionsCloseWithin);
+    }
     const absl::Duration wait = std::min(pause, deadline - absl::Now());
     const gpr_timespec until =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(absl::ToInt64Nanoseconds(wait), GPR_TIMESPAN));

@@ -45,7 +45,8 @@ class CallServer {
   // longer than `transfer_timeout` is cancelled (client_waits.h).
   absl::Status Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout);
   bool has_started() const { return server_ != nullptr; }
-  // Accepts no call any more, waits for those under way, and cancels those that are left at `deadline`. Call once.
+  // Accepts no call any more, waits for those under way, and cancels those that are left at `deadline`. When no call is
+  // left, waits a little for clients to close their connections, and then closes these. Call once.
   void Shutdown(absl::Time deadline);
 
  private:

@@ -44,6 +44,10 @@ inline constexpr absl::Duration kFirstCallWithin = absl::Minutes(1);
 // (gRPC's default), so that clients whose machines have gone do not use up connections_max.
 inline constexpr absl::Duration kKeepaliveAfter = absl::Minutes(1);
 
+// How long a drain waits, after the last call has ended, for clients to close their connections. Clients of gRPC do so
+// as soon as they have taken their answers; one that is silent, or whose machine has gone, never does.
+inline constexpr absl::Duration kConnectionsCloseWithin = absl::Seconds(1);
+
 // Memory that gRPC is allowed for a call and for a connection, besides the bytes of requests. With these amounts
 // clients that keep within the bounds of GatewayOptions cannot use up the memory quota of a gateway's server.
 inline constexpr size_t kMemoryPerCallBytes = size_t{16} << 10;

@@ -163,6 +163,14 @@ TEST(IncomingCallTest, ACallWhoseClientDoesNotTakeTheReplyIsCancelledInTime) {
   ExpectThePlaceIsFreeAgain("/desk.Desk/Collect", RawCall::MessageOf(parcel.SerializeAsString()), {.window = 0});
 }
 
+TEST(IncomingCallTest, ADrainDoesNotWaitForAClientThatKeepsAnIdleConnectionOpen) {
+  Front front;
+  RawCall call(front.gateway->addresses()[0], kEcho);
+  call.SendLast(RawCall::MessageOf(TextOf("answered").SerializeAsString()));
+  ASSERT_TRUE(call.Hears("answered"));
+  EXPECT_TRUE(front.gateway->Drain(absl::Hours(1)));  // without the bound the test would not end
+}
+
 TEST(IncomingCallTest, ADeadlineBeyondTheYear2262HasNotPassed) {
   Front front;
   for (const char* timeout : {"2562047H", "99999999H"}) {
