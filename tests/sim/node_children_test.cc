@@ -40,7 +40,8 @@ TEST(ChildHostProtocolTest, EachMailboxHasRoomForTheCallsOfAllChildren) {
       proto::StartHostedChild::descriptor()->file()->FindServiceByName("ChildHost");
   ASSERT_NE(service, nullptr);
   for (int i = 0; i < service->method_count(); ++i) {
-    EXPECT_EQ(service->method(i)->options().GetExtension(options::capacity_messages), limits::kHostedChildrenMax)
+    EXPECT_EQ(service->method(i)->options().GetExtension(options::capacity_messages),
+              static_cast<int64_t>(limits::kHostedChildrenMax))
         << service->method(i)->name();
   }
 }

@@ -30,7 +30,7 @@ constexpr absl::string_view kKeywords[] = {
 };
 
 constexpr absl::string_view kReservedMembers[] = {
-    "assert", "context", "errno", "linux", "pid", "stderr", "stdin", "stdout", "understudy", "unix",
+    "assert", "context", "errno", "linux", "pid", "ref_", "serving_", "stderr", "stdin", "stdout", "understudy", "unix",
 };
 
 constexpr absl::string_view kClassScopeNames[] = {
@@ -92,8 +92,14 @@ bool IsClassScopeName(absl::string_view name) { return IsOneOf(name, kClassScope
 std::string CppNamespace(absl::string_view package) { return absl::StrReplaceAll(package, {{".", "::"}}); }
 
 std::string IncludeGuard(absl::string_view proto_file, absl::string_view suffix) {
-  std::string guard = absl::StrCat("PROTO_", absl::StripSuffix(proto_file, ".proto"), ".", suffix, "_");
-  for (char& c : guard) c = absl::ascii_isalnum(c) ? absl::ascii_toupper(c) : '_';
+  std::string guard = "PROTO_";
+  for (const char c : absl::StrCat(absl::StripSuffix(proto_file, ".proto"), ".", suffix)) {
+    if (absl::ascii_isalnum(c)) {
+      guard += c;
+    } else {
+      absl::StrAppend(&guard, "_", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
   return guard;
 }
 

@@ -24,7 +24,8 @@ bool IsClassScopeName(absl::string_view name);
 // "auction.house" -> "auction::house".
 std::string CppNamespace(absl::string_view package);
 
-// "a/b.proto", "ref.h" -> "PROTO_A_B_REF_H_". A file written by hand has no such guard.
+// "a/b.proto", "ref.h" -> "PROTO_a_2fb_2eref_2eh". Each file has another one: characters other than letters and digits
+// become their codes, as in the guards of protoc. A file written by hand has no such guard.
 std::string IncludeGuard(absl::string_view proto_file, absl::string_view suffix);
 
 }  // namespace understudy::generator

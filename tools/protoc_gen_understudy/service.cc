@@ -73,14 +73,25 @@ class ServiceReader {
     return service;
   }
 
-  // A class that is generated must not have the name of a message or an enum beside it.
-  void CheckClassName(const ServiceDescriptor& descriptor, absl::string_view made) {
-    const std::string name = file_.package().empty() ? std::string(made) : absl::StrCat(file_.package(), ".", made);
+  // A class that is generated must not have the name of what protoc makes of a message, an enum or a value of an enum
+  // beside it, nor of a class of another service.
+  void CheckClassName(const ServiceDescriptor& descriptor, const std::string& made) {
+    const std::string name = file_.package().empty() ? made : absl::StrCat(file_.package(), ".", made);
     const google::protobuf::DescriptorPool& pool = *file_.pool();
-    if (pool.FindMessageTypeByName(name) == nullptr && pool.FindEnumTypeByName(name) == nullptr) return;
+    std::string other;
+    const auto [first, is_new] = classes_.emplace(made, descriptor.name());
+    if (!is_new) {
+      other = absl::StrCat("a class of the service ", first->second);
+    } else if (pool.FindMessageTypeByName(name) != nullptr || pool.FindEnumTypeByName(name) != nullptr) {
+      other = absl::StrCat("the type ", name);
+    } else if (pool.FindEnumValueByName(name) != nullptr) {
+      other = absl::StrCat("the enum value ", name);
+    } else {
+      return;
+    }
     complaints_.AddAtName(descriptor,
                           absl::StrCat("service ", descriptor.name(), ": the class ", made,
-                                       " that is generated has the name of the type ", name, ": rename one of them"));
+                                       " that is generated has the name of ", other, ": rename one of them"));
   }
 
   Rpc ReadRpc(const MethodDescriptor& method) {
@@ -144,7 +155,8 @@ class ServiceReader {
 
   const FileDescriptor& file_;
   Complaints& complaints_;
-  std::map<uint32_t, std::string> hashes_;  // wire names by their hash
+  std::map<uint32_t, std::string> hashes_;      // wire names by their hash
+  std::map<std::string, std::string> classes_;  // the services of the classes that are generated
 };
 
 }  // namespace

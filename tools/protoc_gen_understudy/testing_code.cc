@@ -1,4 +1,5 @@
 // x.testing.h: for tests, the probe and the mock of each service.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,18 @@ std::string List(absl::string_view begin, const std::vector<std::string>& parts,
   return absl::StrCat(begin, "\n", indent, absl::StrJoin(parts, absl::StrCat(",\n", indent)), end);
 }
 
+// The member `name` of a class, where a function of the class has the parameters `hiding`.
+std::string Member(const std::string& name, const std::set<std::string>& hiding) {
+  return hiding.count(name) > 0 ? absl::StrCat("this->", name) : name;
+}
+
 std::string DoubleClass(const FileCode& code, const Service& service) {
   const std::string& name = service.descriptor->name();
   const std::string& full_name = service.descriptor->full_name();
   std::string doubles, initializers, optional;
   std::vector<std::string> arguments = {"std::move(options)"}, parameters, clauses = {"\"serving\""};
+  std::set<std::string> handlers;  // parameters that may have the name of another rpc's mailbox
+  for (const Rpc& rpc : service.rpcs) handlers.insert(absl::StrCat("on_", rpc.member));
   for (const Rpc& rpc : service.rpcs) {
     const std::string type = absl::StrCat("Double<", code.MessageOf(rpc), ">");
     absl::StrAppend(&doubles, Wrap(absl::StrCat("  ", type, " "), absl::StrCat(rpc.member, ";"), "      "), "\n");
@@ -32,12 +40,12 @@ std::string DoubleClass(const FileCode& code, const Service& service) {
                     Wrap(absl::StrCat(initializers.empty() ? "      : " : "        ", rpc.member, "(system, "),
                          absl::StrCat("\"", full_name, "/", rpc.method->name(), "\"),"), "            "),
                     "\n");
-    arguments.push_back(absl::StrCat(rpc.member, ".handler()"));
+    arguments.push_back(absl::StrCat(Member(rpc.member, {"options", "system"}), ".handler()"));
     // With the eight columns of its indent.
     const std::string parameter =
         Wrap(absl::StrCat("        typename ", type, "::Handler "), absl::StrCat("on_", rpc.member), "            ");
     parameters.push_back(parameter.substr(8));
-    clauses.push_back(absl::StrCat("On(", rpc.member, ", on_", rpc.member, ")"));
+    clauses.push_back(absl::StrCat("On(", Member(rpc.member, handlers), ", on_", rpc.member, ")"));
     if (rpc.is_optional) absl::StrAppend(&optional, "    ", rpc.method->name(), "Mailbox ", rpc.member, "{this};\n");
   }
   return absl::Substitute(

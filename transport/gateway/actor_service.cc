@@ -18,6 +18,7 @@
 #include "understudy/actors/ask_handle.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/named.h"
+#include "understudy/actors/pid.h"
 #include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_parts.h"
 #include "understudy/transport/gateway/call_server.h"
@@ -38,11 +39,28 @@ namespace understudy::internal {
 class ActorService::UnaryCall final : public CallReactor, public ClientCall {
  public:
   UnaryCall(const ActorService& service, const ExportedRpc& rpc, IncomingCall& call)
-      : service_(service), rpc_(rpc), call_(call) {
-    call_.Read(&request_);
+      : service_(service), rpc_(rpc), call_(call) {}
+
+  // The client and the gateway's bounds are checked before anything is kept of the request.
+  void Begin() {
+    absl::Status allowed = CheckCall(service_.host_, service_.exported_, call_.context());
+    if (allowed.ok()) allowed = service_.host_.budget->Admit(CallKind::kUnary);
+    if (!allowed.ok()) return End(std::move(allowed));
+    is_admitted_ = true;
+    call_.ReadRequest(&request_);
   }
 
   void End(absl::StatusOr<std::string> reply) override {
+    if (reply.ok()) {
+      absl::Status kept = service_.host_.budget->AddReply(reply->size());
+      if (kept.ok()) {
+        reply_bytes_ = reply->size();
+      } else {
+        reply = std::move(kept);
+      }
+    } else {
+      reply = EndOfAsk(service_.host_, service_.exported_, asked_of_, std::move(reply).status());
+    }
     if (trace_ != nullptr) trace_->End(reply.status().code());
     if (reply.ok()) {
       call_.WriteAndFinish(ToBuffer(*std::move(reply)));
@@ -55,9 +73,9 @@ class ActorService::UnaryCall final : public CallReactor, public ClientCall {
     if (!ok) return End(NoRequestError());
     const ServiceHost& host = service_.host_;
     const grpc::ServerContextBase& context = call_.context();
-    absl::Status allowed = CheckCall(host, service_.exported_, context);
-    if (allowed.ok()) allowed = Admit(request_.bytes.Length());
-    if (!allowed.ok()) return End(std::move(allowed));
+    absl::Status added = host.budget->AddRequest(request_.bytes.Length());
+    if (!added.ok()) return End(std::move(added));
+    request_bytes_ = request_.bytes.Length();
     absl::StatusOr<std::shared_ptr<const Caller>> caller = CallerOf(host, service_.exported_, context);
     if (!caller.ok()) return End(std::move(caller).status());
     trace_ = CallTrace::Begin(host, context, service_.exported_.service(), rpc_.name);
@@ -70,24 +88,18 @@ class ActorService::UnaryCall final : public CallReactor, public ClientCall {
     (void)asked_.Cancel();
   }
   void OnDone() override {
-    if (is_admitted_) service_.host_.budget->Release(CallKind::kUnary, request_bytes_);
+    if (is_admitted_) service_.host_.budget->Release(CallKind::kUnary, request_bytes_, reply_bytes_);
     delete this;
   }
 
  private:
-  absl::Status Admit(size_t bytes) {
-    absl::Status admitted = service_.host_.budget->Admit(CallKind::kUnary, bytes);
-    is_admitted_ = admitted.ok();
-    request_bytes_ = bytes;
-    return admitted;
-  }
-
   // `client` lacks the actor and the bytes.
   void Ask(ClientRequest client) {
     const absl::StatusOr<grpc::Slice> bytes = BytesOf(request_.bytes);
     if (!bytes.ok()) return End(bytes.status());
     ActorSystem& system = *service_.host_.system;
-    client.to = Resolve(service_.exported_.actor(), CoreOf(system));
+    asked_of_ = Resolve(service_.exported_.actor(), CoreOf(system));
+    client.to = asked_of_;
     client.bytes = absl::string_view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
     asked_ = rpc_.begin(system, std::move(client), this);
     if (is_cancelled_) (void)asked_.Cancel();
@@ -100,6 +112,8 @@ class ActorService::UnaryCall final : public CallReactor, public ClientCall {
   ReadItem request_;
   bool is_admitted_ = false;
   size_t request_bytes_ = 0;
+  size_t reply_bytes_ = 0;            // written by End, read by OnDone
+  Pid asked_of_;                      // written before the ask, then End's
   std::unique_ptr<CallTrace> trace_;  // null if the call belongs to no trace; written before the ask, then End's
   bool is_cancelled_ = false;
   AskHandle asked_;
@@ -115,11 +129,13 @@ void ActorService::AddTo(CallServer& server) {
 // The objects that it makes delete themselves.
 CallReactor* ActorService::Serve(const ExportedRpc& rpc, IncomingCall& call) const {
   host_.on_call(call.context().peer());
-  if (rpc.begin != nullptr) return new UnaryCall(*this, rpc, call);
-  if (!rpc.takes_stream) return new ClientAsk(host_, exported_, rpc, call);
-  auto* const upload = new ClientUpload(host_, exported_, rpc, call);
-  upload->Begin(grpc::ByteBuffer());
-  return upload;
+  const auto begin = [](auto* made) {
+    made->Begin();
+    return made;
+  };
+  if (rpc.begin != nullptr) return begin(new UnaryCall(*this, rpc, call));
+  if (!rpc.takes_stream) return begin(new ClientAsk(host_, exported_, rpc, call));
+  return begin(new ClientUpload(host_, exported_, rpc, call));
 }
 
 }  // namespace understudy::internal

@@ -11,19 +11,12 @@
 
 namespace understudy::internal {
 
-absl::Status CallBudget::Admit(CallKind kind, size_t bytes) {
+absl::Status CallBudget::Admit(CallKind kind) {
   absl::Status admitted = kind == CallKind::kStream ? AddStream() : absl::OkStatus();
-  if (admitted.ok()) {
-    const auto size = static_cast<int64_t>(bytes);
-    const int64_t calls = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
-    const int64_t sum = bytes_.fetch_add(size, std::memory_order_relaxed) + size;
-    if (calls > calls_max_) {
-      admitted = absl::ResourceExhaustedError(
-          absl::StrCat("the gateway has ", calls_max_, " calls under way, the most that it takes at once"));
-    } else if (sum > bytes_max_) {
-      admitted = BeyondBytes(bytes, sum);
-    }
-    if (!admitted.ok()) Release(kind, bytes);
+  if (admitted.ok() && calls_.fetch_add(1, std::memory_order_relaxed) >= bounds_.calls_max) {
+    admitted = absl::ResourceExhaustedError(
+        absl::StrCat("the gateway has ", bounds_.calls_max, " calls under way, the most that it takes at once"));
+    Release(kind, 0);
   }
   (admitted.ok() ? admitted_ : refused_).fetch_add(1, std::memory_order_relaxed);
   return admitted;
@@ -32,9 +25,9 @@ absl::Status CallBudget::Admit(CallKind kind, size_t bytes) {
 absl::Status CallBudget::AddStream() {
   absl::MutexLock lock(&streams_mu_);
   if (!takes_streams_) return absl::UnavailableError("the gateway is draining");
-  if (streams_ >= streams_max_) {
+  if (streams_ >= bounds_.streams_max) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the gateway has ", streams_max_, " streams under way, the most that it takes at once"));
+        absl::StrCat("the gateway has ", bounds_.streams_max, " streams under way, the most that it takes at once"));
   }
   ++streams_;
   return absl::OkStatus();
@@ -46,21 +39,31 @@ void CallBudget::RefuseStreams(absl::Duration within) {
   (void)streams_mu_.AwaitWithTimeout(absl::Condition(this, &CallBudget::HasNoStreams), within);
 }
 
-absl::Status CallBudget::AddBytes(size_t bytes) {
+bool CallBudget::Add(std::atomic<int64_t>& sum, size_t bytes, size_t at_most) {
   const auto size = static_cast<int64_t>(bytes);
-  const int64_t sum = bytes_.fetch_add(size, std::memory_order_relaxed) + size;
-  if (sum <= bytes_max_) return absl::OkStatus();
-  ReleaseBytes(bytes);
-  return BeyondBytes(bytes, sum);
+  if (sum.fetch_add(size, std::memory_order_relaxed) + size <= static_cast<int64_t>(at_most)) return true;
+  Subtract(sum, bytes);
+  refused_.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
-absl::Status CallBudget::BeyondBytes(size_t bytes, int64_t sum) const {
+absl::Status CallBudget::AddRequest(size_t bytes) {
+  if (Add(request_bytes_, bytes, bounds_.requests_bytes_max)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("with this request of ", bytes, " bytes the calls under way would ",
-                                                   "have ", sum, " bytes: the gateway takes at most ", bytes_max_));
+                                                   "have more than ", bounds_.requests_bytes_max,
+                                                   " bytes of requests, the most that the gateway takes at once"));
 }
 
-void CallBudget::Release(CallKind kind, size_t bytes) {
-  ReleaseBytes(bytes);
+absl::Status CallBudget::AddReply(size_t bytes) {
+  if (Add(reply_bytes_, bytes, bounds_.replies_bytes_max)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the actor has handled the call, but with its reply of ", bytes, " bytes the clients would have ", "more than ",
+      bounds_.replies_bytes_max, " bytes of replies to take, the most that the gateway keeps"));
+}
+
+void CallBudget::Release(CallKind kind, size_t request_bytes, size_t reply_bytes) {
+  Subtract(request_bytes_, request_bytes);
+  Subtract(reply_bytes_, reply_bytes);
   if (kind == CallKind::kUnary) {
     calls_.fetch_sub(1, std::memory_order_release);
     return;

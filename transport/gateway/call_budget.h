@@ -1,5 +1,5 @@
-// CallBudget: the calls, the streams among them, and the bytes of requests that all clients of a gateway may have under
-// way. Any thread.
+// CallBudget: the calls, the streams among them, and the bytes of requests and of replies that all clients of a gateway
+// may have under way. Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_CALL_BUDGET_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_CALL_BUDGET_H_
 
@@ -18,20 +18,25 @@ enum class CallKind { kUnary, kStream };
 
 class CallBudget {
  public:
-  // Streams count as calls too.
-  CallBudget(int64_t calls_max, int64_t streams_max, size_t bytes_max)
-      : calls_max_(calls_max), streams_max_(streams_max), bytes_max_(static_cast<int64_t>(bytes_max)) {}
+  struct Bounds {
+    int64_t calls_max = 0;
+    int64_t streams_max = 0;  // streams count as calls too
+    size_t requests_bytes_max = 0;
+    size_t replies_bytes_max = 0;
+  };
+  explicit CallBudget(const Bounds& bounds) : bounds_(bounds) {}
 
-  // Admits a call whose request has that many bytes, or returns ResourceExhausted with the bound that is reached, or
+  // Admits a call whose request has not been read yet, or returns ResourceExhausted with the bound that is reached, or
   // Unavailable for a stream after RefuseStreams.
-  [[nodiscard]] absl::Status Admit(CallKind kind, size_t bytes);
-  // An admitted call is over, which counts with that many bytes.
-  void Release(CallKind kind, size_t bytes);
-  // Adds the bytes of a further message to those of an admitted call, or returns ResourceExhausted with the bound that
-  // is reached.
-  [[nodiscard]] absl::Status AddBytes(size_t bytes);
-  // An admitted call counts with that many bytes less.
-  void ReleaseBytes(size_t bytes) { bytes_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed); }
+  [[nodiscard]] absl::Status Admit(CallKind kind);
+  // An admitted call is over, which counts with these bytes.
+  void Release(CallKind kind, size_t request_bytes, size_t reply_bytes = 0);
+  // Adds the bytes of a message to those of an admitted call, or returns ResourceExhausted with the bound that is
+  // reached.
+  [[nodiscard]] absl::Status AddRequest(size_t bytes);
+  [[nodiscard]] absl::Status AddReply(size_t bytes);
+  // An admitted call counts with that many bytes of requests less.
+  void ReleaseRequest(size_t bytes) { Subtract(request_bytes_, bytes); }
 
   // Admits no stream from here on, and returns when none is left, or after `within`.
   void RefuseStreams(absl::Duration within);
@@ -49,16 +54,18 @@ class CallBudget {
  private:
   [[nodiscard]] absl::Status AddStream();
   bool HasNoStreams() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(streams_mu_) { return streams_ == 0; }
-  // `sum` would be the bytes of all calls.
-  absl::Status BeyondBytes(size_t bytes, int64_t sum) const;
+  // Adds to `sum` and returns true, unless the sum would be beyond `at_most`: then counts a refusal.
+  [[nodiscard]] bool Add(std::atomic<int64_t>& sum, size_t bytes, size_t at_most);
+  static void Subtract(std::atomic<int64_t>& sum, size_t bytes) {
+    sum.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
 
-  const int64_t calls_max_;
-  const int64_t streams_max_;
-  const int64_t bytes_max_;
+  const Bounds bounds_;
   // A call is counted before the bounds are compared, so calls that come at the same time may all be refused although
   // one of them would have had room. relaxed, but for the end of a call: no other data depends on the counts.
   std::atomic<int64_t> calls_{0};
-  std::atomic<int64_t> bytes_{0};
+  std::atomic<int64_t> request_bytes_{0};
+  std::atomic<int64_t> reply_bytes_{0};
   std::atomic<int64_t> admitted_{0};
   std::atomic<int64_t> refused_{0};
   mutable absl::Mutex streams_mu_;

@@ -1,13 +1,13 @@
 #include "understudy/transport/gateway/call_parts.h"
 
 #include <grpc/grpc_security_constants.h>
+#include <grpc/support/time.h>
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/string_ref.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -19,9 +19,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/caller.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/system/unowned_names.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/service_host.h"
@@ -91,6 +95,16 @@ absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
   return allowed;
 }
 
+absl::Status EndOfAsk(const ServiceHost& host, const ExportedService& exported, Pid asked, absl::Status outcome) {
+  if (!IsNoProcess(outcome)) return outcome;
+  Registry& registry = host.system->registry();
+  const absl::optional<NameRecord> owner = registry.Find(exported.actor());
+  if (!owner.has_value()) return NoOwnerError(registry, exported.actor());
+  // The actor itself has answered NoProcess, of another one.
+  if (owner->pid == asked) return outcome;
+  return RestartingError(exported.actor());
+}
+
 absl::StatusOr<std::shared_ptr<const Caller>> CallerOf(const ServiceHost& host, const ExportedService& exported,
                                                        const grpc::ServerContextBase& context) {
   if (!exported.caller_metadata().has_value()) return nullptr;
@@ -114,9 +128,11 @@ absl::StatusOr<std::shared_ptr<const Caller>> CallerOf(const ServiceHost& host, 
 }
 
 absl::Duration TimeoutOf(const grpc::ServerContextBase& context, absl::Duration if_none) {
-  const std::chrono::system_clock::time_point deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) return if_none;
-  return absl::FromChrono(deadline) - absl::Now();
+  // Not deadline(), which overflows for times after the year 2262: clients that mean "never" say such times.
+  const gpr_timespec deadline = context.raw_deadline();
+  if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) == 0) return if_none;
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
 }  // namespace understudy::internal

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "understudy/actors/caller.h"
+#include "understudy/actors/pid.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/service_host.h"
 
@@ -24,6 +25,11 @@ absl::Status NoRequestError();
 // Unavailable until the gateway is ready.
 absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
                        const grpc::ServerContextBase& context);
+
+// Returns how a call ends whose ask of the actor `asked` has ended with `outcome`: the same, unless the actor ended
+// before the request reached it. Then its name says how: Restarting if another actor has the name or will have it, else
+// NoName.
+absl::Status EndOfAsk(const ServiceHost& host, const ExportedService& exported, Pid asked, absl::Status outcome);
 
 // Returns what the actor may ask of the call's client: null if the service is exported without WithCaller.
 // ResourceExhausted if the client says more than the bounds allow.

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/grpc/grpc_queue.h"
@@ -47,7 +48,8 @@ void EndKeptCalls(grpc::Server& server) {
 
 }  // namespace
 
-absl::Status CallServer::Start(grpc::ServerBuilder& builder) {
+absl::Status CallServer::Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout) {
+  waits_.set_limit(transfer_timeout);
   builder.RegisterAsyncGenericService(&service_);
   idle_queue_ = builder.AddCompletionQueue();
   ServeOnProcessQueue(builder);
@@ -95,12 +97,17 @@ void CallServer::Shutdown(absl::Time deadline) {
   for (absl::Duration pause = absl::Milliseconds(1); !is_over && absl::Now() < deadline;
        pause = std::min(pause * 2, kPauseMax)) {
     EndKeptCalls(*server_);
+    // gRPC also waits until the connections are closed, but some clients do not close theirs.
+    if (users_.load(std::memory_order_relaxed) == 1) {
+      deadline = std::min(deadline, absl::Now() + limits::kConnectionsCloseWithin);
+    }
     const absl::Duration wait = std::min(pause, deadline - absl::Now());
     const gpr_timespec until =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(absl::ToInt64Nanoseconds(wait), GPR_TIMESPAN));
     is_over = grpc_completion_queue_next(told, until, nullptr).type == GRPC_OP_COMPLETE;
   }
   server_->Shutdown(absl::ToChronoTime(deadline));  // cancels the calls that are left at the deadline
+  waits_.Stop();
   grpc_completion_queue_shutdown(told);
   while (grpc_completion_queue_next(told, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr).type != GRPC_QUEUE_SHUTDOWN) {
   }

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "understudy/transport/gateway/client_waits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 
 namespace understudy::internal {
@@ -40,10 +41,12 @@ class CallServer {
 
   // `path` is such as "/auction.Auction/MakeOffer".
   void Add(std::string path, Serve serve) { methods_[std::move(path)] = std::move(serve); }
-  // Starts the server that `builder` makes. Internal if gRPC does not start it.
-  absl::Status Start(grpc::ServerBuilder& builder);
+  // Starts the server that `builder` makes. Internal if gRPC does not start it. A call that waits for its client for
+  // longer than `transfer_timeout` is cancelled (client_waits.h).
+  absl::Status Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout);
   bool has_started() const { return server_ != nullptr; }
-  // Accepts no call any more, waits for those under way, and cancels those that are left at `deadline`. Call once.
+  // Accepts no call any more, waits for those under way, and cancels those that are left at `deadline`. When no call is
+  // left, waits a little for clients to close their connections, and then closes these. Call once.
   void Shutdown(absl::Time deadline);
 
  private:
@@ -59,6 +62,7 @@ class CallServer {
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> idle_queue_;  // unused, but gRPC requires one for each server
   std::unique_ptr<grpc::Server> server_;
+  ClientWaits waits_;
   std::atomic<int64_t> users_{1};  // calls, requests, and this object until Shutdown
   absl::Notification is_unused_;
 };

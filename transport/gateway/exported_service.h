@@ -162,7 +162,8 @@ class ExportedService {
       : service_(std::move(service)), actor_(std::move(actor)), rpcs_(std::move(rpcs)) {}
 
   // Lets only those clients call the service whose certificate has one of `names` among its subject alternative names
-  // (DNS names, URIs, e-mail and IP addresses, compared byte for byte). Others get PERMISSION_DENIED. An empty list
+  // (DNS names, URIs, e-mail and IP addresses, compared byte for byte, of whichever kind: a CA that lets clients choose
+  // their URIs lets them choose these names). Others get PERMISSION_DENIED, before their request is read. An empty list
   // lets nobody.
   ExportedService ForClients(std::vector<std::string> names) && {
     clients_ = std::move(names);

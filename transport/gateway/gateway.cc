@@ -125,6 +125,16 @@ absl::Status CheckExports(const GatewayOptions& options) {
         "GatewayOptions::exports is empty: expected at least one service, or a node whose health the gateway serves");
   }
   std::set<std::string> services;
+  for (const ExportedService& exported : options.exports) services.insert(exported.service());
+  for (const ExportedService& exported : options.exports) {
+    // Health knows a service by its own name and by its actor's.
+    if (exported.actor() != exported.service() && services.count(exported.actor()) > 0) {
+      return absl::InvalidArgumentError(absl::StrCat("the export of ", exported.service(),
+                                                     ": its actor has the name of ", "another exported service, ",
+                                                     exported.actor()));
+    }
+  }
+  services.clear();
   for (const ExportedService& exported : options.exports) {
     absl::Status valid = CheckExport(exported, options.credentials.tls.has_value());
     if (!valid.ok()) return valid;
@@ -147,6 +157,17 @@ absl::Status CheckOptions(const GatewayOptions& options) {
                                                     absl::FormatDuration(options.default_timeout),
                                                     ": expected more than 0"));
   }
+  if (valid.ok() && options.transfer_timeout <= absl::ZeroDuration()) {
+    valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::transfer_timeout is ",
+                                                    absl::FormatDuration(options.transfer_timeout),
+                                                    ": expected more than 0"));
+  }
+  if (valid.ok() &&
+      (options.connection_idle_max < absl::Milliseconds(1) || options.connection_idle_max > absl::Hours(24))) {
+    valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::connection_idle_max is ",
+                                                    absl::FormatDuration(options.connection_idle_max),
+                                                    ": expected 1ms to 24h"));
+  }
   constexpr int kCountMax = 1 << 20;
   constexpr int64_t kBytesMax = int64_t{1} << 40;
   if (valid.ok()) valid = CheckBound("calls_max", options.calls_max, kCountMax);
@@ -156,6 +177,7 @@ absl::Status CheckOptions(const GatewayOptions& options) {
   // gRPC counts the bytes of a message in an int.
   if (valid.ok()) valid = CheckBound("request_bytes_max", static_cast<int64_t>(options.request_bytes_max), INT_MAX);
   if (valid.ok()) valid = CheckBound("requests_bytes_max", static_cast<int64_t>(options.requests_bytes_max), kBytesMax);
+  if (valid.ok()) valid = CheckBound("replies_bytes_max", static_cast<int64_t>(options.replies_bytes_max), kBytesMax);
   return valid;
 }
 
@@ -208,7 +230,10 @@ class Gateway::Parts {
   Parts(ActorSystem& system, GatewayOptions options)
       : system_(system),
         options_(std::move(options)),
-        budget_(options_.calls_max, options_.streams_max, options_.requests_bytes_max) {}
+        budget_({.calls_max = options_.calls_max,
+                 .streams_max = options_.streams_max,
+                 .requests_bytes_max = options_.requests_bytes_max,
+                 .replies_bytes_max = options_.replies_bytes_max}) {}
   ~Parts();
 
   absl::Status Start();
@@ -314,15 +339,17 @@ absl::Status Gateway::Parts::StartServer() {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                              static_cast<int>(absl::ToInt64Milliseconds(limits::kKeepaliveAfter)));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  const size_t quota = options_.requests_bytes_max +
-                       static_cast<size_t>(options_.calls_max) * limits::kMemoryPerCallBytes +
-                       static_cast<size_t>(options_.connections_max) * limits::kMemoryPerConnectionBytes;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(absl::ToInt64Milliseconds(options_.connection_idle_max)));
+  const size_t quota =
+      options_.requests_bytes_max + static_cast<size_t>(options_.calls_max) * limits::kMemoryPerCallBytes +
+      options_.listen.size() * static_cast<size_t>(options_.connections_max) * limits::kMemoryPerConnectionBytes;
   builder.SetResourceQuota(grpc::ResourceQuota("understudy gateway").Resize(quota));
   connections_ = std::make_shared<Connections>(builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       options_.credentials.tls.has_value() ? internal::TlsCertificates(*options_.credentials.tls).ForServer()
                                            : grpc::InsecureServerCredentials()));
-  return server_.Start(builder);
+  return server_.Start(builder, options_.transfer_timeout);
 }
 
 void Gateway::Parts::StartAcceptors() {

@@ -77,6 +77,10 @@ struct GatewayOptions {
   ServeReflection reflection = ServeReflection::kOnLoopback;
   // The timeout of a unary call whose client has set no deadline. A call that takes or returns a stream has none then.
   absl::Duration default_timeout = absl::Seconds(30);
+  // The time that a client has to send the request of a call, from the beginning of the call, and to take the reply or
+  // the end of a stream, from when it is there. A call that takes longer is cancelled. The items of streams have no
+  // such limit.
+  absl::Duration transfer_timeout = absl::Minutes(1);
   // The time that calls under way have when the gateway is destroyed.
   absl::Duration drain_within = absl::Seconds(5);
   // Calls of all clients that are under way at once.
@@ -85,19 +89,25 @@ struct GatewayOptions {
   int streams_max = 1'000;
   // Calls under way on one connection; further ones wait at the client.
   int calls_per_connection_max = 100;
-  // Connections of all clients. Those without a call yet are also bounded in their number, their rate and their time
-  // (connection_gate.h).
+  // Connections of all clients to one address of `listen`. Those without a call yet are also bounded in their number,
+  // their rate and their time (connection_gate.h).
   int connections_max = 1024;
+  // A connection that has had no call for this long is closed, from a millisecond to a day. A client of gRPC's connects
+  // again when it calls.
+  absl::Duration connection_idle_max = absl::Minutes(5);
   // The bytes of one request, or of one item of a stream of requests. A larger one ends its call.
   size_t request_bytes_max = size_t{4} << 20;
   // The bytes of all requests whose calls are under way. Of a stream of requests an item counts until the item after it
   // was written to the actor, and one that goes beyond the bound ends its call.
   size_t requests_bytes_max = size_t{64} << 20;
+  // The bytes of all replies of unary calls that clients have not taken yet. A call whose reply goes beyond the bound
+  // ends with RESOURCE_EXHAUSTED, although the actor has handled it. Of a stream one item is kept at a time.
+  size_t replies_bytes_max = size_t{256} << 20;
 };
 
 struct GatewayCounters {
-  int64_t calls = 0;    // calls of exported services that were admitted
-  int64_t refused = 0;  // calls beyond calls_max, streams_max or requests_bytes_max, and streams during a drain
+  int64_t calls = 0;    // calls of exported services that were admitted; their requests are read then
+  int64_t refused = 0;  // calls beyond a bound of GatewayOptions, and streams during a drain
   // Gauges.
   int64_t under_way = 0;  // streams among them
   int64_t streams = 0;

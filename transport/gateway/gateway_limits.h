@@ -12,9 +12,13 @@ namespace understudy::limits {
 // of the text may take three bytes there, and the text is told a second time in the error's details.
 inline constexpr size_t kStatusMessageBytesMax = 1024;
 
-// Calls of grpc.health.v1.Health/Watch at once, of all clients. Each keeps about a kilobyte, and one client needs one
-// for each service that it calls.
+// Calls of grpc.health.v1.Health/Watch at once, of all clients. Each keeps about a kilobyte, and the name of a service
+// that it asked for; one client needs one for each service that it calls.
 inline constexpr size_t kHealthWatchesMax = 1024;
+// Calls of Check at once, of all clients. One ends as soon as its request has come.
+inline constexpr size_t kHealthChecksMax = 1024;
+// The bytes of the request of either, which is a name.
+inline constexpr size_t kHealthRequestBytesMax = size_t{4} << 10;
 
 // Bounds of what an actor may be told of its caller (ExportedService::WithCaller): the metadata keys of a service, the
 // values of one call under these keys and the bytes of both, and the names in the client's certificate with their
@@ -39,6 +43,10 @@ inline constexpr absl::Duration kFirstCallWithin = absl::Minutes(1);
 // A connection on which nothing has come for this long is asked for a sign of life, and ended if it gives none for 20 s
 // (gRPC's default), so that clients whose machines have gone do not use up connections_max.
 inline constexpr absl::Duration kKeepaliveAfter = absl::Minutes(1);
+
+// How long a drain waits, after the last call has ended, for clients to close their connections. Clients of gRPC do so
+// as soon as they have taken their answers; one that is silent, or whose machine has gone, never does.
+inline constexpr absl::Duration kConnectionsCloseWithin = absl::Seconds(1);
 
 // Memory that gRPC is allowed for a call and for a connection, besides the bytes of requests. With these amounts
 // clients that keep within the bounds of GatewayOptions cannot use up the memory quota of a gateway's server.

@@ -5,12 +5,14 @@
 #include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -21,6 +23,7 @@
 #include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
+#include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/gateway/service_host.h"
 #include "understudy/transport/grpc/byte_buffers.h"
 #include "understudy/transport/sockets/thread.h"
@@ -33,16 +36,25 @@ using Serving = proto::HealthReply::Serving;
 constexpr char kCheckPath[] = "/grpc.health.v1.Health/Check";
 constexpr char kWatchPath[] = "/grpc.health.v1.Health/Watch";
 
-// Returns the name that the request asks for, or nothing if there is none (`ok`) or it cannot be parsed.
-absl::optional<std::string> ServiceOf(bool ok, const ReadItem& request) {
-  if (!ok) return absl::nullopt;
+// Returns the name that the request asks for, or the error with which the call ends. `ok` is false if there is no
+// request. Empties the request.
+absl::StatusOr<std::string> TakeService(bool ok, ReadItem& request) {
+  const size_t size = request.bytes.Length();
+  if (size > limits::kHealthRequestBytesMax) {
+    request.bytes.Clear();
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the request has ", size, " bytes: expected at most ", limits::kHealthRequestBytesMax));
+  }
   const absl::StatusOr<grpc::Slice> bytes = BytesOf(request.bytes);
+  request.bytes.Clear();
   proto::HealthRequest parsed;
-  if (!bytes.ok() || !parsed.ParseFromArray(bytes->begin(), static_cast<int>(bytes->size()))) return absl::nullopt;
+  if (!ok || !bytes.ok() || !parsed.ParseFromArray(bytes->begin(), static_cast<int>(bytes->size()))) {
+    return absl::InternalError("the request is not a valid HealthCheckRequest");
+  }
   return parsed.service();
 }
 
-grpc::Status Unparsable() { return {grpc::StatusCode::INTERNAL, "the request is not a valid HealthCheckRequest"}; }
+grpc::Status Draining() { return {grpc::StatusCode::UNAVAILABLE, "the gateway is draining"}; }
 
 grpc::ByteBuffer HealthReplyOf(Serving status) {
   proto::HealthReply reply;
@@ -55,22 +67,32 @@ grpc::ByteBuffer HealthReplyOf(Serving status) {
 // The state of one call of Check.
 class HealthService::CheckCall final : public CallReactor {
  public:
-  CheckCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }
+  CheckCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) {
+    if (++health_.checks_ <= limits::kHealthChecksMax) {
+      call_.ReadRequest(&request_);
+    } else {
+      call_.Finish(ToGrpc(absl::ResourceExhaustedError(
+          absl::StrCat("the gateway has ", limits::kHealthChecksMax, " calls of Check under way"))));
+    }
+  }
 
   void OnReadDone(bool ok) override {
-    const absl::optional<std::string> service = ServiceOf(ok, request_);
-    if (!service.has_value()) return call_.Finish(Unparsable());
+    const absl::StatusOr<std::string> service = TakeService(ok, request_);
+    if (!service.ok()) return call_.Finish(ToGrpc(service.status()));
     absl::MutexLock lock(&health_.mu_);
     const Serving status = health_.StatusOf(*service);
     if (status == proto::HealthReply::SERVICE_UNKNOWN) {
-      call_.Finish({grpc::StatusCode::NOT_FOUND, absl::StrCat("the gateway does not export '", *service, "'")});
+      call_.Finish(ToGrpc(absl::NotFoundError(absl::StrCat("the gateway does not export '", *service, "'"))));
     } else {
       call_.WriteAndFinish(HealthReplyOf(status));
     }
   }
   void OnWriteDone(bool) override {}
   void OnCancel() override {}
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    --health_.checks_;
+    delete this;
+  }
 
  private:
   HealthService& health_;
@@ -82,36 +104,42 @@ class HealthService::CheckCall final : public CallReactor {
 // cannot deadlock, because gRPC never calls a reaction from within them.
 class HealthService::WatchCall final : public CallReactor {
  public:
-  WatchCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) { call_.Read(&request_); }
+  WatchCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) {
+    absl::MutexLock lock(&health_.mu_);
+    if (health_.calls_.size() < limits::kHealthWatchesMax) {
+      health_.calls_.insert(this);
+      call_.ReadRequest(&request_);
+    } else {
+      EndLocked(ToGrpc(absl::ResourceExhaustedError(
+          absl::StrCat("the gateway has ", limits::kHealthWatchesMax, " calls of Watch under way"))));
+    }
+  }
 
   void OnReadDone(bool ok) override {
-    const absl::optional<std::string> service = ServiceOf(ok, request_);
+    absl::StatusOr<std::string> service = TakeService(ok, request_);
     absl::MutexLock lock(&health_.mu_);
     if (has_ended_) return;
-    if (!service.has_value()) {
-      EndLocked(Unparsable());
-    } else if (health_.calls_.size() >= limits::kHealthWatchesMax) {
-      EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                 absl::StrCat("the gateway has ", limits::kHealthWatchesMax, " calls of Watch under way")});
-    } else {
-      service_ = *service;
-      health_.calls_.insert(this);
-      UpdateLocked();
-    }
+    if (!service.ok()) return EndLocked(ToGrpc(service.status()));
+    service_ = *std::move(service);
+    UpdateLocked();
   }
 
   // Writes the status if the client has been told another; ends the call if the service drains.
   void UpdateLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_.mu_) {
     if (is_writing_ || has_ended_) return;
     if (is_cancelled_) return EndLocked(grpc::Status::CANCELLED);
-    const Serving status = health_.StatusOf(service_);
+    if (!service_.has_value()) {
+      if (health_.is_draining_) EndLocked(Draining());
+      return;
+    }
+    const Serving status = health_.StatusOf(*service_);
     if (status != told_) {
       told_ = status;
       reply_ = HealthReplyOf(status);
       is_writing_ = true;
       call_.Write(reply_);
     } else if (health_.is_draining_) {
-      EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
+      EndLocked(Draining());
     }
   }
 
@@ -148,7 +176,7 @@ class HealthService::WatchCall final : public CallReactor {
   HealthService& health_;
   IncomingCall& call_;
   ReadItem request_;
-  std::string service_;
+  absl::optional<std::string> service_;  // from the request on
   grpc::ByteBuffer reply_;
   Serving told_ = proto::HealthReply::UNKNOWN;  // which StatusOf never returns
   bool is_writing_ = false;

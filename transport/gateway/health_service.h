@@ -14,6 +14,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_HEALTH_SERVICE_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_HEALTH_SERVICE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -66,6 +67,7 @@ class HealthService final {
 
   absl::Mutex mu_;
   bool is_draining_ ABSL_GUARDED_BY(mu_) = false;
+  size_t checks_ = 0;                                // calls of Check; used by the polling thread only
   std::set<WatchCall*> calls_ ABSL_GUARDED_BY(mu_);  // each deletes itself
 
   std::thread thread_;

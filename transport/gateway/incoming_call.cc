@@ -7,6 +7,7 @@
 #include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <utility>
 
 #include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/grpc/grpc_queue.h"
@@ -32,18 +33,32 @@ void IncomingCall::Read(ReadItem* item) {
   call.PerformOps(&read_);
 }
 
+void IncomingCall::ReadRequest(ReadItem* item) {
+  request_wait_ = server_.waits_.Begin(&context_);
+  Read(item);
+}
+
 void IncomingCall::Write(const grpc::ByteBuffer& answer) {
   operations_.fetch_add(1, std::memory_order_relaxed);  // as in Read
   stream_.Write(answer, HandOver(&writing_));
 }
 
-void IncomingCall::Finish(const grpc::Status& status) { stream_.Finish(status, HandOver(&finishing_)); }
+void IncomingCall::LimitEnd() {
+  if (end_wait_ == 0) end_wait_ = server_.waits_.Begin(&context_);
+}
+
+void IncomingCall::Finish(const grpc::Status& status) {
+  LimitEnd();
+  stream_.Finish(status, HandOver(&finishing_));
+}
 
 void IncomingCall::WriteAndFinish(const grpc::ByteBuffer& answer) {
+  LimitEnd();
   stream_.WriteAndFinish(answer, grpc::WriteOptions(), grpc::Status::OK, HandOver(&finishing_));
 }
 
 void IncomingCall::ReadDone(bool ok) {
+  if (request_wait_ != 0) server_.waits_.End(std::exchange(request_wait_, 0));
   if (!ok && grpc_call_failed_before_recv_message(context_.c_call()) != 0) item_->has_failed = true;
   reactor_->OnReadDone(ok);
   OperationDone();
@@ -54,7 +69,10 @@ void IncomingCall::WriteDone(bool ok) {
   OperationDone();
 }
 
-void IncomingCall::FinishDone(bool) { OperationDone(); }
+void IncomingCall::FinishDone(bool) {
+  server_.waits_.End(end_wait_);
+  OperationDone();
+}
 
 void IncomingCall::Over(bool) {
   if (context_.IsCancelled()) reactor_->OnCancel();

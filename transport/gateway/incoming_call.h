@@ -7,8 +7,9 @@
 //  2. Completions are handled by the thread that polls the queue, one at a time. So OnDone never runs within another
 //     reaction, nor before a reaction that has begun an operation has returned.
 //
-// Threads: Read, Write, WriteAndFinish and Finish on any thread, until Finish or WriteAndFinish has been called. The
-// thread that calls one of these two may find the call and its reactor deleted when the function returns.
+// Threads: Read, Write, LimitEnd, WriteAndFinish and Finish on any thread, one at a time with their like, until Finish
+// or WriteAndFinish has been called. The thread that calls one of these two may find the call and its reactor deleted
+// when the function returns.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_INCOMING_CALL_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_INCOMING_CALL_H_
 
@@ -19,6 +20,7 @@
 #include <grpcpp/support/status.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "understudy/transport/grpc/grpc_queue.h"
@@ -89,8 +91,13 @@ class IncomingCall final {
 
   // Begins to read an item, which must live until OnReadDone. One read is under way at a time.
   void Read(ReadItem* item);
+  // Likewise for the request of a call, which is cancelled if the request does not come in time (client_waits.h).
+  void ReadRequest(ReadItem* item);
   // Begins to write. One write is under way at a time.
   void Write(const grpc::ByteBuffer& answer);
+  // From here on the client must take what is left of the call in time (client_waits.h); else the call is cancelled.
+  // For a call that ends behind a write that is under way: Finish does it too.
+  void LimitEnd();
   // Ends the call, with `status`, or with an answer and OK. Call one of these once, while no write is under way.
   void Finish(const grpc::Status& status);
   void WriteAndFinish(const grpc::ByteBuffer& answer);
@@ -127,6 +134,9 @@ class IncomingCall final {
   grpc::GenericServerAsyncReaderWriter stream_{&context_};
   grpc::internal::CallOpSet<grpc::internal::CallOpRecvMessage<ReadItem>> read_;
   ReadItem* item_ = nullptr;  // of the read that is under way
+  // Numbers of waits (client_waits.h); 0 if there is none.
+  uint64_t request_wait_ = 0;
+  uint64_t end_wait_ = 0;
   CallReactor* reactor_ = nullptr;
   std::atomic<int> operations_{2};
 };

@@ -32,36 +32,36 @@
 
 namespace understudy::internal {
 
-void StreamCall::Begin(const grpc::ByteBuffer& request) {
+bool StreamCall::Admit() {
+  absl::Status allowed = CheckCall(host_, exported_, call_.context());
+  if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream);
+  is_admitted_ = allowed.ok();
+  if (!is_admitted_) End(std::move(allowed));
+  return is_admitted_;
+}
+
+void StreamCall::Ask(const grpc::ByteBuffer& request) {
   const grpc::ServerContextBase& context = call_.context();
   const size_t bytes = request.Length();
-  absl::Status allowed = CheckCall(host_, exported_, context);
-  if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream, bytes);
-  absl::StatusOr<std::shared_ptr<const Caller>> caller = nullptr;
-  if (allowed.ok()) {
-    is_admitted_ = true;
-    {
-      absl::MutexLock lock(&mu_);
-      counted_bytes_ = bytes;
-    }
-    caller = CallerOf(host_, exported_, context);
-    allowed = caller.status();
+  if (absl::Status added = host_.budget->AddRequest(bytes); !added.ok()) return End(std::move(added));
+  {
+    absl::MutexLock lock(&mu_);
+    counted_bytes_ = bytes;
   }
-  if (allowed.ok()) {
-    const absl::Duration timeout = TimeoutOf(context, absl::InfiniteDuration());
-    trace_ = CallTrace::Begin(host_, context, exported_.service(), rpc_.name);
-    const CallTrace::Scope scope(trace_.get());
-    StartRelay({.timeout = timeout, .caller = *std::move(caller)}, request);
-  } else {
-    End(std::move(allowed));
-  }
+  absl::StatusOr<std::shared_ptr<const Caller>> caller = CallerOf(host_, exported_, context);
+  if (!caller.ok()) return End(std::move(caller).status());
+  const absl::Duration timeout = TimeoutOf(context, absl::InfiniteDuration());
+  trace_ = CallTrace::Begin(host_, context, exported_.service(), rpc_.name);
+  const CallTrace::Scope scope(trace_.get());
+  StartRelay({.timeout = timeout, .caller = *std::move(caller)}, request);
 }
 
 void StreamCall::StartRelay(ClientRequest client, const grpc::ByteBuffer& request) {
   const absl::StatusOr<grpc::Slice> bytes = rpc_.takes_stream ? grpc::Slice() : BytesOf(request);
   if (!bytes.ok()) return End(bytes.status());
   ActorSystem& system = *host_.system;
-  client.to = Resolve(exported_.actor(), CoreOf(system));
+  asked_of_ = Resolve(exported_.actor(), CoreOf(system));
+  client.to = asked_of_;
   client.bytes = absl::string_view(reinterpret_cast<const char*>(bytes->begin()), bytes->size());
   const Pid relay = rpc_.begin_stream(system, std::move(client), this);
   absl::MutexLock lock(&mu_);
@@ -83,10 +83,12 @@ void StreamCall::Write(std::string answer, const Channel<Written>& written) {
 }
 
 void StreamCall::End(absl::Status status) {
+  status = EndOfAsk(host_, exported_, asked_of_, std::move(status));
   if (trace_ != nullptr) trace_->End(status.code());
   {
     absl::MutexLock lock(&mu_);
     end_ = std::move(status);
+    call_.LimitEnd();
     if (!is_writing_) call_.Finish(ToGrpc(*end_));
   }
   Release();
@@ -124,16 +126,24 @@ void StreamCall::Release() {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
+void ClientAsk::Begin() {
+  if (Admit()) call_.ReadRequest(&request_);
+}
+
 void ClientAsk::OnReadDone(bool ok) {
   if (!ok) return End(NoRequestError());
-  Begin(request_.bytes);
+  Ask(request_.bytes);
   request_.bytes.Clear();
+}
+
+void ClientUpload::Begin() {
+  if (Admit()) Ask(grpc::ByteBuffer());
 }
 
 void ClientUpload::Read(const Channel<Received>& received) {
   absl::MutexLock lock(&mu_);
   if (IsOverLocked()) return;
-  host_.budget->ReleaseBytes(earlier_bytes_);
+  host_.budget->ReleaseRequest(earlier_bytes_);
   counted_bytes_ -= earlier_bytes_;
   earlier_bytes_ = std::exchange(item_bytes_, 0);
   received_ = received;
@@ -160,7 +170,7 @@ void ClientUpload::OnEnd() {
 
 absl::StatusOr<std::string> ClientUpload::TakeItem() {
   const size_t size = item_.bytes.Length();
-  if (absl::Status counted = host_.budget->AddBytes(size); !counted.ok()) return counted;
+  if (absl::Status counted = host_.budget->AddRequest(size); !counted.ok()) return counted;
   {
     absl::MutexLock lock(&mu_);
     item_bytes_ = size;

@@ -1,8 +1,8 @@
 // StreamCall, ClientAsk and ClientUpload: a client's call whose answer, or request, is a stream.
 //
 // Invariants:
-//  1. End and OnDone use the object, each once, and the later of them deletes it. End may run before Begin has
-//     returned; OnDone does not, because both are the polling thread's.
+//  1. End and OnDone use the object, each once, and the later of them deletes it. End may run before Begin or a
+//     reaction has returned; OnDone does not, because they are the polling thread's.
 //  2. One answer is on its way to gRPC at a time, and Finish waits for it. OnDone comes after Finish only.
 //  3. When the client has gone, the relay is ended, and its end calls End. So a call is over when either side is.
 //
@@ -39,9 +39,6 @@ class StreamCall : public CallReactor, public ClientStream {
   StreamCall(const ServiceHost& host, const ExportedService& exported, const ExportedRpc& rpc, IncomingCall& call)
       : host_(host), exported_(exported), rpc_(rpc), call_(call) {}
 
-  // Asks the actor. `request` is empty if the request is a stream.
-  void Begin(const grpc::ByteBuffer& request);
-
   // ClientStream.
   void Write(std::string answer, const Channel<Written>& written) override;
   void End(absl::Status status) override;
@@ -54,6 +51,10 @@ class StreamCall : public CallReactor, public ClientStream {
  protected:
   virtual ~StreamCall() = default;
 
+  // Returns true if the client may call and the gateway's bounds allow the call; else ends the call.
+  bool Admit();
+  // Asks the actor. `request` is empty if the request is a stream. Requires that Admit has returned true.
+  void Ask(const grpc::ByteBuffer& request);
   void CancelLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // True if nothing that the client sends matters any more.
   bool IsOverLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return is_cancelled_ || end_.has_value(); }
@@ -70,9 +71,10 @@ class StreamCall : public CallReactor, public ClientStream {
   void StartRelay(ClientRequest client, const grpc::ByteBuffer& request);
   void Release();
 
-  // Written by Begin before there is an outcome, read after it.
+  // Written by Admit and Ask before there is an outcome, read after it.
   bool is_admitted_ = false;
   std::unique_ptr<CallTrace> trace_;  // null if the call belongs to no trace
+  Pid asked_of_;
   std::atomic<int> users_{2};
 
   bool is_cancelled_ ABSL_GUARDED_BY(mu_) = false;
@@ -86,10 +88,10 @@ class StreamCall : public CallReactor, public ClientStream {
 // A call of an rpc that takes one request.
 class ClientAsk final : public StreamCall {
  public:
-  ClientAsk(const ServiceHost& host, const ExportedService& exported, const ExportedRpc& rpc, IncomingCall& call)
-      : StreamCall(host, exported, rpc, call) {
-    call_.Read(&request_);
-  }
+  using StreamCall::StreamCall;
+
+  // Call once, first.
+  void Begin();
 
   // CallReactor.
   void OnReadDone(bool ok) override;
@@ -111,6 +113,9 @@ class ClientAsk final : public StreamCall {
 class ClientUpload final : public StreamCall {
  public:
   using StreamCall::StreamCall;
+
+  // Call once, first.
+  void Begin();
 
   // ClientStream.
   void Read(const Channel<Received>& received) override;

@@ -109,5 +109,18 @@ TEST_F(DoublesTest, TheyServeOptionalRpcsAndHaveNames) {
   EXPECT_EQ(Ask(found->reset(), ResetRequest())->total(), 1);
 }
 
+TEST_F(DoublesTest, RpcsMayBeNamedAsParametersOfTheirMock) {
+  MockSwitch mock(system());
+  mock.close.Expect().Answer(TotalOf(1));
+  mock.on_close.Expect().Answer(TotalOf(2));
+  mock.options.Expect().Answer(TotalOf(3));
+  mock.system.Expect().Answer(TotalOf(4));
+  const SwitchRef ref = mock.Ref();
+  EXPECT_EQ(Ask(ref.close(), FlushRequest())->total(), 1);
+  EXPECT_EQ(Ask(ref.on_close(), FlushRequest())->total(), 2);
+  EXPECT_EQ(Ask(ref.options(), FlushRequest())->total(), 3);
+  EXPECT_EQ(Ask(ref.system(), FlushRequest())->total(), 4);
+}
+
 }  // namespace
 }  // namespace counter

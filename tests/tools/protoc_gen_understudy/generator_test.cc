@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -21,6 +23,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/proto/options.pb.h"
 #include "understudy/tools/protoc_gen_understudy/limits.h"
+#include "understudy/tools/protoc_gen_understudy/names.h"
 
 namespace understudy::generator {
 namespace {
@@ -157,6 +160,24 @@ TEST_F(GeneratorTest, AClassThatIsAMessageAlreadyIsAnError) {
       ErrorOf("message SRef {}\nservice S {}"),
       HasSubstr("bad.proto:3:9: service S: the class SRef that is generated has the name of the type bad.SRef"));
   EXPECT_THAT(ErrorOf("message MockS {}\nservice S {}"), HasSubstr("the class MockS that is generated has the name"));
+  EXPECT_THAT(ErrorOf("enum E { SProbe = 0; }\nservice S {}"),
+              HasSubstr("the class SProbe that is generated has the name of the enum value bad.SProbe"));
+}
+
+TEST_F(GeneratorTest, AClassOfTwoServicesIsAnErrorAtTheSecond) {
+  EXPECT_THAT(
+      ErrorOf("service FooActor {}\nservice MockFoo {}"),
+      HasSubstr("bad.proto:3:9: service MockFoo: the class MockFooActor that is generated has the name of a class "
+                "of the service FooActor: rename one of them"));
+}
+
+TEST(NamesTest, FilesWhoseNamesDifferOnlyInTheirSeparatorsHaveIncludeGuardsOfTheirOwn) {
+  const std::vector<std::string> files = {"shop/cart.proto", "shop_cart.proto", "shop-cart.proto",
+                                          "shop.cart.proto", "Shop_cart.proto", "shop_2fcart.proto"};
+  std::set<std::string> guards;
+  for (const std::string& file : files) guards.insert(IncludeGuard(file, "ref.h"));
+  EXPECT_EQ(guards.size(), files.size());
+  EXPECT_EQ(IncludeGuard("shop/cart.proto", "ref.h"), "PROTO_shop_2fcart_2eref_2eh");
 }
 
 TEST_F(GeneratorTest, MoreRpcsThanAnActorHasMailboxesAreAnError) {

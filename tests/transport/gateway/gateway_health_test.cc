@@ -114,6 +114,17 @@ TEST_F(HealthTest, WatchOfAnUnknownServiceStaysAndSaysSo) {
   EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
+TEST_F(HealthTest, ANameThatIsTooLongIsRefusedAndALongUnknownOneIsCutInTheError) {
+  const std::string beyond(limits::kHealthRequestBytesMax, 'x');
+  HealthCheckResponse reply;
+  EXPECT_EQ(Check(beyond, &reply).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  grpc::ClientContext context;
+  EXPECT_EQ(health_->Watch(&context, Of(beyond))->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const grpc::Status unknown = Check(beyond.substr(0, beyond.size() - 10), &reply);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(unknown.error_message().size(), limits::kStatusMessageBytesMax);
+}
+
 TEST_F(HealthTest, ADrainFirstTellsThoseWhoWatchAndCallsUnderWayGoOn) {
   WaitingCall call(front_);
   grpc::ClientContext context;

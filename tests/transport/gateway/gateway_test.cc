@@ -76,6 +76,22 @@ TEST(GatewayTest, ACompressedRequestIsRefusedBecauseItMayDecompressToALargeOne) 
   EXPECT_EQ(front.Echo("goes on"), "goes on");
 }
 
+TEST(GatewayTest, ACallWhoseReplyIsBeyondTheBoundOfRepliesIsResourceExhausted) {
+  Front front({.replies_bytes_max = 100});
+  const grpc::Status status = front.EchoStatus(std::string(100, 'x'));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("the actor has handled the call"));
+  EXPECT_EQ(front.gateway->counters().refused, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(front.Echo(std::string(90, 'y')), std::string(90, 'y'));
+}
+
+TEST(GatewayTest, AConnectionWithoutACallIsClosedAndTheClientConnectsAgain) {
+  Front front({.connection_idle_max = absl::Milliseconds(100)});
+  EXPECT_EQ(front.Echo("first"), "first");
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().connections == 0; }));
+  EXPECT_EQ(front.Echo("again"), "again");
+}
+
 TEST(GatewayTest, ACastIsAnsweredWhenTheMailboxHasAcceptedItAndRefusedWhenTheMailboxIsFull) {
   Front front;
   ASSERT_TRUE(front.Open(false).ok());
@@ -231,7 +247,7 @@ TEST(GatewayTest, BytesBeyondTheBoundsAreRefused) {
   EXPECT_EQ(front.Echo(std::string(900, 'x')).size(), 900U);
   const grpc::Status sum = front.EchoStatus(std::string(2'000, 'x'));
   EXPECT_EQ(sum.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(sum.error_message(), HasSubstr("at most 1000"));
+  EXPECT_THAT(sum.error_message(), HasSubstr("more than 1000 bytes of requests"));
   EXPECT_EQ(front.EchoStatus(std::string(20'000, 'x')).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(front.Echo("small"), "small");
 }
@@ -318,6 +334,10 @@ TEST(GatewayOptionsTest, EachInvalidOptionHasItsError) {
   expect({.listen = {"127.0.0.1"}, .exports = {exported}}, kInvalid, "the port is missing");
   expect({.listen = {"unix:/tmp/desk"}, .exports = {exported}}, kInvalid, "expected a TCP address");
   expect({.exports = {exported}, .default_timeout = absl::ZeroDuration()}, kInvalid, "default_timeout is 0");
+  expect({.exports = {exported}, .transfer_timeout = absl::ZeroDuration()}, kInvalid, "transfer_timeout is 0");
+  expect({.exports = {exported}, .connection_idle_max = absl::Hours(25)}, kInvalid, "connection_idle_max is 25h");
+  expect({.exports = {Export<desk::AtticRef>("desk.Desk"), exported}}, kInvalid,
+         "the export of desk.Attic: its actor has the name of another exported service, desk.Desk");
   expect({.exports = {exported}, .calls_max = 0}, kInvalid, "calls_max is 0: expected 1 to 1048576");
   expect({.exports = {exported}, .streams_max = 0}, kInvalid, "streams_max is 0");
   expect({.exports = {exported}, .calls_per_connection_max = 0}, kInvalid, "calls_per_connection_max is 0");

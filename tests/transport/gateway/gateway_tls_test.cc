@@ -1,4 +1,7 @@
 // A gateway with TLS: who may connect, and which client may call what.
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/status.h>
@@ -124,6 +127,23 @@ TEST_F(GatewayTlsTest, AnotherClientIsDeniedAndDoesNotReachTheActor) {
   const grpc::Status stream = front.CallBytes("/desk.Desk/Count", "");
   EXPECT_EQ(stream.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(front.gateway->counters().calls, 0);
+}
+
+TEST_F(GatewayTlsTest, AClientThatMayNotCallIsToldSoBeforeItSendsARequest) {
+  Front front(Options(), Client("good/ops"), ToFront());
+  for (const char* path : {"/desk.Desk/Echo", "/desk.Desk/Count", "/desk.Desk/Collect"}) {
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const auto call = grpc::GenericStub(front.channel).PrepareCall(&context, path, &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << path << ": " << status.error_message();
+  }
 }
 
 TEST_F(GatewayTlsTest, EveryClientOfTheAuthorityMayCallWhatIsExportedToAll) {

@@ -25,7 +25,7 @@
 #include "understudy/tests/transport/gateway/desk.pb.h"
 #include "understudy/tests/transport/gateway/distant_desk.h"
 #include "understudy/tests/transport/gateway/front.h"
-#include "understudy/tests/transport/gateway/raw_upload.h"
+#include "understudy/tests/transport/gateway/raw_call.h"
 #include "understudy/transport/gateway/gateway.h"
 
 namespace understudy {
@@ -173,20 +173,20 @@ TEST(GatewayUploadTest, AConversationEndsWithTheActorsStatus) {
 
 TEST(GatewayUploadTest, AnUploadThatBreaksOffIsNotTakenForACompleteOne) {
   Front front;
-  const std::string parcel = RawUpload::MessageOf(ParcelOf(0).SerializeAsString());
+  const std::string parcel = RawCall::MessageOf(ParcelOf(0).SerializeAsString());
   const std::string half = parcel.substr(0, parcel.size() / 2);
-  const std::vector<std::function<void(RawUpload&)>> breaks = {
-      [&](RawUpload& client) { client.Send(parcel), client.Close(); },
-      [&](RawUpload& client) { client.Send(parcel), client.Reset(/*CANCEL*/ 8); },
-      [&](RawUpload& client) { client.Send(parcel), client.Reset(/*NO_ERROR*/ 0); },
-      [&](RawUpload& client) { client.Send(parcel), client.Reset(/*INTERNAL_ERROR*/ 2), client.Close(); },
-      [&](RawUpload& client) { client.Close(); },
-      [&](RawUpload& client) { client.Send(half), client.Close(); },
-      [&](RawUpload& client) { client.Send(half), client.Reset(/*CANCEL*/ 8); },
+  const std::vector<std::function<void(RawCall&)>> breaks = {
+      [&](RawCall& client) { client.Send(parcel), client.Close(); },
+      [&](RawCall& client) { client.Send(parcel), client.Reset(/*CANCEL*/ 8); },
+      [&](RawCall& client) { client.Send(parcel), client.Reset(/*NO_ERROR*/ 0); },
+      [&](RawCall& client) { client.Send(parcel), client.Reset(/*INTERNAL_ERROR*/ 2), client.Close(); },
+      [&](RawCall& client) { client.Close(); },
+      [&](RawCall& client) { client.Send(half), client.Close(); },
+      [&](RawCall& client) { client.Send(half), client.Reset(/*CANCEL*/ 8); },
   };
   for (int round = 0; round < 30; ++round) {
     for (const auto& breaks_off : breaks) {
-      RawUpload client(front.gateway->addresses()[0], "/desk.Desk/Collect");
+      RawCall client(front.gateway->addresses()[0], "/desk.Desk/Collect");
       // In every second round the break may come before the call has begun.
       if (round % 2 == 0) EXPECT_TRUE(Eventually([&] { return front.gateway->counters().streams == 1; }));
       breaks_off(client);
@@ -196,7 +196,7 @@ TEST(GatewayUploadTest, AnUploadThatBreaksOffIsNotTakenForACompleteOne) {
   EXPECT_GT(front.events.broken, 0);
   EXPECT_EQ(front.events.complete, 0);
   // The same client, but its last parcel also half-closes the call.
-  RawUpload client(front.gateway->addresses()[0], "/desk.Desk/Collect");
+  RawCall client(front.gateway->addresses()[0], "/desk.Desk/Collect");
   client.SendLast(parcel);
   EXPECT_TRUE(Eventually([&] { return front.events.complete == 1; }));
 }
@@ -350,7 +350,7 @@ TEST(GatewayUploadTest, TheBytesOfItemsCountAmongThoseOfRequests) {
   (void)beyond.Send(ParcelOf(1, 6'000));
   const grpc::Status status = beyond.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("at most 10000"));
+  EXPECT_THAT(status.error_message(), HasSubstr("more than 10000 bytes of requests"));
   ExpectNothingUnderWay(front);
   EXPECT_EQ(front.events.complete, 1);
   EXPECT_EQ(front.Echo(std::string(9'000, 'x')).size(), 9'000U);  // nothing is left of them

@@ -26,7 +26,7 @@
 #include "gtest/gtest.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
 #include "understudy/tests/transport/gateway/front.h"
-#include "understudy/tests/transport/gateway/raw_upload.h"
+#include "understudy/tests/transport/gateway/raw_call.h"
 
 namespace understudy {
 namespace {
@@ -109,40 +109,75 @@ class SilentCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   absl::Notification over_;
 };
 
-TEST(IncomingCallTest, ACallWithoutARequestIsInternalAndIsNotAdmitted) {
+TEST(IncomingCallTest, ACallWithoutARequestIsInternal) {
   Front front;
   for (const char* path : {kEcho, "/desk.Desk/Count", "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"}) {
     SilentCall call(front.channel, path);
     EXPECT_EQ(call.Status().error_code(), grpc::StatusCode::INTERNAL) << path << ": " << call.Status().error_message();
   }
-  EXPECT_EQ(front.gateway->counters().calls, 0);
   EXPECT_EQ(front.Echo("served"), "served");
 }
 
 TEST(IncomingCallTest, ACallThatBreaksOffBeforeItsRequestIsCompleteLeavesNothingBehind) {
   Front front;
-  const std::string message = RawUpload::MessageOf(TextOf("cut").SerializeAsString());
+  const std::string message = RawCall::MessageOf(TextOf("cut").SerializeAsString());
   for (const std::string& sent : {std::string(), message.substr(0, 3), message.substr(0, message.size() - 1)}) {
-    RawUpload reset(front.gateway->addresses()[0], kEcho);
+    RawCall reset(front.gateway->addresses()[0], kEcho);
     reset.Send(sent);
     reset.Reset(8);  // CANCEL
-    RawUpload cut(front.gateway->addresses()[0], kEcho);
+    RawCall cut(front.gateway->addresses()[0], kEcho);
     cut.Send(sent);
     cut.Close();
   }
   // The drain would wait if a call were left.
   EXPECT_TRUE(front.gateway->Drain(kWithin));
-  EXPECT_EQ(front.gateway->counters().calls, 0);
+  EXPECT_EQ(front.gateway->counters().under_way, 0);
 }
 
 TEST(IncomingCallTest, ADrainEndsACallThatStaysWithoutItsRequest) {
   Front front;
-  RawUpload stays(front.gateway->addresses()[0], kEcho);
-  EXPECT_TRUE(Eventually([&] {
-    return front.gateway->counters().connections == 1 && front.gateway->counters().connections_without_call == 0;
-  }));
-  (void)front.gateway->Drain(absl::Milliseconds(10));
+  RawCall stays(front.gateway->addresses()[0], kEcho);
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().under_way == 1; }));
+  EXPECT_FALSE(front.gateway->Drain(absl::Milliseconds(10)));
   EXPECT_EQ(front.gateway->counters().under_way, 0);
+}
+
+// The only place for a call of a gateway is taken by one whose client does nothing more.
+void ExpectThePlaceIsFreeAgain(const std::string& path, const std::string& request, const RawCall::Options& options) {
+  SCOPED_TRACE(path);
+  Front front({.transfer_timeout = absl::Milliseconds(200), .calls_max = 1});
+  RawCall stays(front.gateway->addresses()[0], path, options);
+  if (!request.empty()) stays.SendLast(request);
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().calls == 1; }));
+  EXPECT_TRUE(Eventually([&] { return front.EchoStatus().ok(); }));
+}
+
+TEST(IncomingCallTest, ACallWhoseRequestDoesNotComeIsCancelledInTime) {
+  for (const char* path : {kEcho, "/desk.Desk/Count"}) ExpectThePlaceIsFreeAgain(path, "", {});
+}
+
+TEST(IncomingCallTest, ACallWhoseClientDoesNotTakeTheReplyIsCancelledInTime) {
+  ExpectThePlaceIsFreeAgain(kEcho, RawCall::MessageOf(TextOf("hello").SerializeAsString()), {.window = 0});
+  desk::Parcel parcel;
+  parcel.set_text("0 ");
+  ExpectThePlaceIsFreeAgain("/desk.Desk/Collect", RawCall::MessageOf(parcel.SerializeAsString()), {.window = 0});
+}
+
+TEST(IncomingCallTest, ADrainDoesNotWaitForAClientThatKeepsAnIdleConnectionOpen) {
+  Front front;
+  RawCall call(front.gateway->addresses()[0], kEcho);
+  call.SendLast(RawCall::MessageOf(TextOf("answered").SerializeAsString()));
+  ASSERT_TRUE(call.Hears("answered"));
+  EXPECT_TRUE(front.gateway->Drain(absl::Hours(1)));  // without the bound the test would not end
+}
+
+TEST(IncomingCallTest, ADeadlineBeyondTheYear2262HasNotPassed) {
+  Front front;
+  for (const char* timeout : {"2562047H", "99999999H"}) {
+    RawCall call(front.gateway->addresses()[0], kEcho, {.timeout = timeout});
+    call.SendLast(RawCall::MessageOf(TextOf("far away").SerializeAsString()));
+    EXPECT_TRUE(call.Hears("far away")) << timeout;
+  }
 }
 
 TEST(IncomingCallTest, ACallThatComesWhenADrainBeginsIsNotKeptUntilTheDrainEnds) {

@@ -1,7 +1,7 @@
-// RawUpload: a client of gRPC that is only bytes on a socket, so that it can break off in ways that gRPC's clients do
+// RawCall: a client of gRPC that is only bytes on a socket, so that it can break off in ways that gRPC's clients do
 // not have.
-#ifndef UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_UPLOAD_H_
-#define UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_UPLOAD_H_
+#ifndef UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_CALL_H_
+#define UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_CALL_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -22,10 +23,18 @@
 
 namespace understudy {
 
-class RawUpload {
+class RawCall {
  public:
+  struct Options {
+    // The bytes of answers that the client takes.
+    uint32_t window = 65535;
+    std::string timeout;  // the value of grpc-timeout; none if empty
+  };
+
   // Calls `path` of the server at `address`, which is "127.0.0.1:PORT".
-  RawUpload(const std::string& address, absl::string_view path) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+  RawCall(const std::string& address, absl::string_view path) : RawCall(address, path, Options()) {}
+  RawCall(const std::string& address, absl::string_view path, const Options& options)
+      : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
     const std::vector<std::string> parts = absl::StrSplit(address, ':');
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(parts[1], &port));
@@ -35,15 +44,19 @@ class RawUpload {
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
     // HPACK: POST and http are in its table, and so are the names of the path and the authority; then two literals.
-    const std::string headers = absl::StrCat("\x83\x86", Literal("\x04", path), Literal("\x01", "test"),
-                                             std::string(1, '\0'), Text("content-type"), Text("application/grpc"),
-                                             std::string(1, '\0'), Text("te"), Text("trailers"));
-    Say(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, "", 0),
+    std::string headers = absl::StrCat("\x83\x86", Literal("\x04", path), Literal("\x01", "test"), std::string(1, '\0'),
+                                       Text("content-type"), Text("application/grpc"), std::string(1, '\0'), Text("te"),
+                                       Text("trailers"));
+    if (!options.timeout.empty()) {
+      absl::StrAppend(&headers, std::string(1, '\0'), Text("grpc-timeout"), Text(options.timeout));
+    }
+    const std::string window = absl::StrCat(Number(kInitialWindow, 2), Number(options.window, 4));
+    Say(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, window, 0),
                      Frame(kHeaders, kEndHeaders, headers)));
   }
-  RawUpload(const RawUpload&) = delete;
-  RawUpload& operator=(const RawUpload&) = delete;
-  ~RawUpload() { Close(); }
+  RawCall(const RawCall&) = delete;
+  RawCall& operator=(const RawCall&) = delete;
+  ~RawCall() { Close(); }
 
   // The bytes of a message of gRPC, with its length in front.
   static std::string MessageOf(const std::string& bytes) {
@@ -55,6 +68,16 @@ class RawUpload {
   void SendLast(const std::string& data) { Say(Frame(kData, kEndStream, data)); }
   // Resets the call, with a code of HTTP/2.
   void Reset(uint32_t code) { Say(Frame(kReset, 0, Number(code, 4))); }
+  // Reads until `text` has come, or the server has closed the connection; returns whether it has come.
+  bool Hears(absl::string_view text) {
+    char bytes[4096];
+    while (!absl::StrContains(heard_, text)) {
+      const ssize_t count = recv(socket_, bytes, sizeof(bytes), 0);
+      if (count <= 0) return false;
+      heard_.append(bytes, static_cast<size_t>(count));
+    }
+    return true;
+  }
   void Close() {
     if (socket_ >= 0) close(std::exchange(socket_, -1));
   }
@@ -64,6 +87,7 @@ class RawUpload {
   static constexpr uint8_t kHeaders = 1;
   static constexpr uint8_t kReset = 3;
   static constexpr uint8_t kSettings = 4;
+  static constexpr uint16_t kInitialWindow = 4;
   static constexpr uint8_t kEndStream = 1;
   static constexpr uint8_t kEndHeaders = 4;
 
@@ -84,8 +108,9 @@ class RawUpload {
   }
 
   int socket_;
+  std::string heard_;
 };
 
 }  // namespace understudy
 
-#endif  // UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_UPLOAD_H_
+#endif  // UNDERSTUDY_TESTS_TRANSPORT_GATEWAY_RAW_CALL_H_
