@@ -203,6 +203,7 @@ void ActorSystem::OnRefusedTell(const DeadLetter& letter) { core_.OnDeadLetter(l
 bool ActorSystem::WasGivenOut(Pid pid) const { return core_.WasGivenOut(pid); }
 bool ActorSystem::has_router() const { return core_.router() != nullptr; }
 
+// relaxed: no other data depends on it.
 bool ActorSystem::is_stopping() const { return core_.population().is_stopping.load(std::memory_order_relaxed); }
 
 internal::Tracing* ActorSystem::tracing() { return core_.tracing(); }

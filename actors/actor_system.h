@@ -67,6 +67,7 @@ namespace internal {
 
 class FatalSignals;
 class SystemCore;
+class Tracing;
 
 }  // namespace internal
 

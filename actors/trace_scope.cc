@@ -13,7 +13,7 @@ namespace understudy {
 
 TraceScope::TraceScope(ActorSystem& system, absl::string_view name) : outer_(internal::this_trace) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "a TraceScope in an actor's turn; use context().StartTrace");
-  internal::Tracing* const tracing = system.core().tracing();
+  internal::Tracing* const tracing = system.tracing();
   if (tracing == nullptr) return;
   if (outer_ != nullptr) {
     Begin(*tracing, name, *outer_);
@@ -26,7 +26,7 @@ TraceScope::TraceScope(ActorSystem& system, absl::string_view name, const TraceC
     : outer_(internal::this_trace) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "a TraceScope in an actor's turn; use context().StartTrace");
   internal::this_trace = nullptr;
-  internal::Tracing* const tracing = system.core().tracing();
+  internal::Tracing* const tracing = system.tracing();
   if (tracing != nullptr && caller.is_sampled && tracing->AdmitsForeign()) Begin(*tracing, name, caller);
 }
 

@@ -35,6 +35,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/registry.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/actor_service.h"
