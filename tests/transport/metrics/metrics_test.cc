@@ -28,6 +28,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/trace.h"
 #include "understudy/supervision/builders.h"
@@ -127,6 +128,7 @@ TEST_F(MetricsTest, APageTellsWhatHappened) {
   clerk[&Clerk::crash].Tell(1);
   ASSERT_TRUE(system_.AwaitEnd(clerk.pid(), kWithin).ok());
   clerk[&Clerk::file].Tell(4);  // a dead letter
+  system_.log().Write(LogSeverity::kError, "a line of the log");
   Series page = ScrapeUntil([](const Series& series) {
     const auto started = series.find("understudy_supervision_events_total{event=\"started\"}");
     const auto lost = series.find("understudy_dead_letters_total");
@@ -146,6 +148,8 @@ TEST_F(MetricsTest, APageTellsWhatHappened) {
   EXPECT_EQ(page["understudy_supervision_give_ups_total"], 0);
   EXPECT_EQ(page["understudy_actors"], 2);
   EXPECT_EQ(page["understudy_ready"], 1);
+  EXPECT_GE(page["understudy_log_lines_total{severity=\"error\"}"], 1);
+  EXPECT_EQ(page["understudy_log_lines_left_out_total"], 0);
   EXPECT_EQ(page["understudy_workers{state=\"busy\"}"] + page["understudy_workers{state=\"parked\"}"], 1);
   EXPECT_GT(page["understudy_handlers_entered_total"], 0);
   EXPECT_GT(page["process_cpu_seconds_total"], 0);
