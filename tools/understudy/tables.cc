@@ -19,15 +19,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/tools/understudy/screen.h"
 
 namespace understudy::tool {
 namespace {
-
-// The number of characters of UTF-8 text.
-size_t Width(absl::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
 
 // Rows of cells below a heading. Columns that are made of numbers are aligned to the right; an empty cell is a dash.
 class Table {
@@ -39,14 +34,14 @@ class Table {
     const size_t columns = rows_[0].size();
     std::vector<size_t> widths(columns, 0);
     for (size_t r = 0; r < rows_.size(); ++r) {
-      for (size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], Width(CellOf(r, c)));
+      for (size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], Columns(CellOf(r, c)));
     }
     std::string text;
     for (size_t r = 0; r < rows_.size(); ++r) {
       std::string line;
       for (size_t c = 0; c < columns; ++c) {
         const absl::string_view cell = CellOf(r, c);
-        const std::string space(widths[c] - Width(cell), ' ');
+        const std::string space(widths[c] - Columns(cell), ' ');
         absl::StrAppend(&line, c == 0 ? "" : "  ", IsNumber(c) ? space : "", cell, IsNumber(c) ? "" : space);
       }
       absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");

@@ -23,7 +23,9 @@ namespace understudy::internal {
 struct HttpConnection {
   int descriptor = -1;
   MonotonicTime began;
+  bool has_request = false;  // the line and the headers of its request have come
   bool has_stream = false;
+  bool is_given_up = false;  // was closed to make room for another
 };
 
 class HttpExchange {

@@ -90,16 +90,15 @@ class HttpServer::Loop {
         address_(socket.address.ToString()),
         credentials_(std::move(credentials)),
         shared_{.bounds = bounds, .handler = std::move(handler), .wake = [wake = wake_] { wake->Wake(); }},
-        tls_(ReadTexts(credentials_)) {}
+        tls_(ReadTexts(credentials_)),
+        reread_at_(Clock::Real().Now() + limits::kHttpRereadsTlsEvery) {}
   ~Loop() {
     if (thread_.joinable()) {
       is_stopping_.store(true, std::memory_order_release);
       wake_->Wake();
       thread_.join();
     }
-    // The library must not stop with a suspended connection.
-    for (HttpExchange& exchange : exchanges_) exchange.Resume();
-    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+    if (daemon_ != nullptr) StopDaemon();
     close(socket_);
   }
   Loop(const Loop&) = delete;
@@ -120,11 +119,19 @@ class HttpServer::Loop {
 
   // A daemon that serves with tls_.
   absl::StatusOr<MHD_Daemon*> NewDaemon();
+  // Ends all connections.
+  void StopDaemon();
   void Run();
   // The longest time in milliseconds until the next look; -1: none is needed.
   int NextLook() const;
   void EndOldConnections();
-  // Replaces the daemon if the files of the certificate have changed and belong together.
+  // At the bound of connections: the oldest that has not sent a request; nullptr if there is none, or if room was made
+  // already and the library has not seen that.
+  HttpConnection* OldestWithoutRequest();
+  // Closes OldestWithoutRequest() if a client waits for a place.
+  void MakeRoom();
+  // Replaces the daemon if the files of the certificate have changed and belong together. While connections stand, the
+  // files are read later, and not more than connection_within later.
   void RereadTls();
 
   static MHD_Result OnRequest(void* loop, MHD_Connection* connection, const char* url, const char* method,
@@ -184,11 +191,20 @@ absl::StatusOr<MHD_Daemon*> HttpServer::Loop::NewDaemon() {
                    credentials_.tls.has_value() ? "; see the files of its credentials" : ""));
 }
 
+void HttpServer::Loop::StopDaemon() {
+  // The library must not stop with a suspended connection.
+  for (HttpExchange& exchange : exchanges_) exchange.Resume();
+  MHD_stop_daemon(daemon_);
+}
+
 void HttpServer::Loop::Run() {
   while (true) {
     const int events = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    std::array<pollfd, 2> wait = {
-        {{.fd = wake_->descriptor(), .events = POLLIN, .revents = 0}, {.fd = events, .events = POLLIN, .revents = 0}}};
+    // The library does not look for clients while it is at its bound of connections.
+    const int clients = OldestWithoutRequest() != nullptr ? socket_ : -1;
+    std::array<pollfd, 3> wait = {{{.fd = wake_->descriptor(), .events = POLLIN, .revents = 0},
+                                   {.fd = events, .events = POLLIN, .revents = 0},
+                                   {.fd = clients, .events = POLLIN, .revents = 0}}};
     (void)poll(wait.data(), wait.size(), NextLook());
     wake_->Clear();
     if (is_stopping_.load(std::memory_order_acquire)) return;
@@ -207,6 +223,7 @@ void HttpServer::Loop::Run() {
       (void)poll(wait.data(), 1, static_cast<int>(absl::ToInt64Milliseconds(limits::kHttpStarvedPause)));
     }
     EndOldConnections();
+    MakeRoom();
     if (credentials_.tls.has_value()) RereadTls();
   }
 }
@@ -230,9 +247,27 @@ void HttpServer::Loop::EndOldConnections() {
   }
 }
 
+HttpConnection* HttpServer::Loop::OldestWithoutRequest() {
+  if (connections_.size() < shared_.bounds.connections_max) return nullptr;
+  HttpConnection* oldest = nullptr;
+  for (HttpConnection& connection : connections_) {
+    if (connection.is_given_up) return nullptr;
+    if (oldest == nullptr && !connection.has_request) oldest = &connection;
+  }
+  return oldest;
+}
+
+void HttpServer::Loop::MakeRoom() {
+  HttpConnection* const oldest = OldestWithoutRequest();
+  pollfd client = {.fd = socket_, .events = POLLIN, .revents = 0};
+  if (oldest == nullptr || poll(&client, 1, 0) <= 0) return;
+  oldest->is_given_up = true;
+  shutdown(oldest->descriptor, SHUT_RDWR);
+}
+
 void HttpServer::Loop::RereadTls() {
   const MonotonicTime now = Clock::Real().Now();
-  if (now < reread_at_ || !connections_.empty()) return;
+  if (now < reread_at_ || (!connections_.empty() && now < reread_at_ + shared_.bounds.connection_within)) return;
   reread_at_ = now + limits::kHttpRereadsTlsEvery;
   TlsTexts texts = ReadTexts(credentials_);
   if (texts == tls_ || !credentials_.Check().ok()) return;
@@ -242,7 +277,7 @@ void HttpServer::Loop::RereadTls() {
     tls_ = std::move(old);  // tried again later
     return;
   }
-  MHD_stop_daemon(daemon_);
+  StopDaemon();
   daemon_ = *made;
 }
 
@@ -252,7 +287,9 @@ MHD_Result HttpServer::Loop::OnRequest(void* loop, MHD_Connection* connection, c
   if (*request != nullptr) return static_cast<HttpExchange*>(*request)->OnBody(upload, *upload_bytes);
   auto& self = *static_cast<Loop*>(loop);
   void* const from = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-  HttpExchange& begun = self.exchanges_.emplace_back(self.shared_, *static_cast<HttpConnection*>(from), connection);
+  auto& its_connection = *static_cast<HttpConnection*>(from);
+  its_connection.has_request = true;
+  HttpExchange& begun = self.exchanges_.emplace_back(self.shared_, its_connection, connection);
   *request = &begun;
   return begun.OnHead(url, method);
 }

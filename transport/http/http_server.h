@@ -4,10 +4,12 @@
 //                     [](HttpRequest request, const HttpReplier& replier) { replier.Answer({.body = "hello\n"}); });
 //
 // Guarantees: a connection is one request. The bounds of HttpBounds hold whatever clients do, so a slow client delays
-// no other: connections beyond the bound wait, a request that is too large is refused, and one that is not over within
-// connection_within loses its connection, unless its answer is a stream. An answer may come later, from any thread. A
-// stream (EventStream) ends when its reader has gone, or has taken nothing for limits::kHttpStreamStallsMax. With TLS,
-// the files are read again within some seconds of a change, at a moment without connections.
+// no other: a connection beyond the bound takes the place of the oldest that has not sent a request, or waits if all
+// have; a request that is too large is refused, and one that is not over within connection_within loses its connection,
+// unless its answer is a stream. An answer may come later, from any thread. A stream (EventStream) ends when its reader
+// has gone, or has taken nothing for limits::kHttpStreamStallsMax. With TLS, changed files are served within some
+// seconds: from a moment without connections on if there is one within connection_within, else all connections and
+// streams end then.
 // The server judges no request: methods, paths, Host, Origin and rights are the handler's.
 // Only the sources of this target include microhttpd.h. The library was chosen over civetweb because Debian 12's
 // civetweb cannot load OpenSSL 3, so it serves no TLS, and because one thread serves all clients, where civetweb needs
@@ -28,7 +30,8 @@
 namespace understudy::internal {
 
 struct HttpBounds {
-  // At once. Further connections wait in the kernel's queue until one of these ends.
+  // At once. Further connections wait in the kernel's queue until one of these ends; the oldest that has not sent a
+  // request is closed for them.
   unsigned connections_max = 1;
   // A connection without a stream ends after this time, however slowly its client sends or reads.
   absl::Duration connection_within;

@@ -6,7 +6,7 @@
 //  - or the executor's timers have not run for that time;
 //  - or the node's heartbeats have been due for that time.
 // The second and the third are seen by comparing one call with earlier ones, so the second call that is `stuck_after`
-// later tells. Threads: one. No call waits for a worker, a handler or a timer.
+// later tells. Threads: Ready any; else one. No call waits for a worker, a handler or a timer.
 #ifndef UNDERSTUDY_TRANSPORT_METRICS_HEALTH_H_
 #define UNDERSTUDY_TRANSPORT_METRICS_HEALTH_H_
 

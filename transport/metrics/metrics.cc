@@ -11,13 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "understudy/actors/clock.h"
 #include "understudy/transport/http/http_message.h"
 #include "understudy/transport/http/http_server.h"
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/health.h"
-#include "understudy/transport/metrics/kept_page.h"
 #include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/metrics/page_thread.h"
 #include "understudy/transport/metrics/process_metrics.h"
 #include "understudy/transport/metrics/system_metrics.h"
 
@@ -25,6 +24,7 @@ namespace understudy {
 namespace {
 
 using internal::HttpAnswer;
+using internal::HttpReplier;
 using internal::HttpRequest;
 
 absl::StatusOr<NodeAddress> CheckedAddress(const MetricsOptions& options) {
@@ -68,8 +68,9 @@ class Metrics::Parts {
         address, credentials,
         {.connections_max = limits::kMetricsConnectionsMax,
          .connection_within = limits::kMetricsConnectionWithin,
-         .connection_bytes_max = limits::kMetricsConnectionBytesMax},
-        [this](const HttpRequest& request, const internal::HttpReplier& replier) { replier.Answer(Answer(request)); });
+         .connection_bytes_max = limits::kMetricsConnectionBytesMax,
+         .answer_within = limits::kMetricsPageWithin},
+        [this](const HttpRequest& request, const HttpReplier& replier) { Answer(request, replier); });
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     return absl::OkStatus();
@@ -77,34 +78,32 @@ class Metrics::Parts {
   const std::string& address() const { return server_->address(); }
 
  private:
-  // The functions below run on the server's thread.
-  HttpAnswer Answer(const HttpRequest& request) {
+  // Runs on the server's thread.
+  void Answer(const HttpRequest& request, const HttpReplier& replier) {
     const auto page = pages_.find(request.path);
-    if (page == pages_.end()) return {.status = 404, .body = "not found\n"};
+    if (page == pages_.end()) return replier.Answer({.status = 404, .body = "not found\n"});
     if (request.method != "GET" && request.method != "HEAD") {
-      return {.status = 405, .body = "expected GET or HEAD\n", .headers = {{"Allow", "GET, HEAD"}}};
+      return replier.Answer({.status = 405, .body = "expected GET or HEAD\n", .headers = {{"Allow", "GET, HEAD"}}});
     }
-    return page->second();
+    page->second(replier);
   }
-  HttpAnswer Page() {
-    const std::string& page = page_.Get([this] {
-      internal::Exposition exposition;
-      system_metrics_.Write(exposition, health_.Ready().ok());
-      process_metrics_.Write(exposition);
-      return exposition.text();
-    });
-    return {.content_type = std::string(internal::Exposition::kContentType), .body = page};
+  // Runs on the thread of page_thread_.
+  std::string Page() {
+    internal::Exposition exposition;
+    system_metrics_.Write(exposition, health_.Ready().ok());
+    process_metrics_.Write(exposition);
+    return exposition.text();
   }
 
-  const std::map<std::string, std::function<HttpAnswer()>> pages_ = {
-      {"/metrics", [this] { return Page(); }},
-      {"/livez", [this] { return ToAnswer(health_.Live()); }},
-      {"/readyz", [this] { return ToAnswer(health_.Ready()); }},
+  const std::map<std::string, std::function<void(const HttpReplier&)>> pages_ = {
+      {"/metrics", [this](const HttpReplier& replier) { page_thread_.Answer(replier); }},
+      {"/livez", [this](const HttpReplier& replier) { replier.Answer(ToAnswer(health_.Live())); }},
+      {"/readyz", [this](const HttpReplier& replier) { replier.Answer(ToAnswer(health_.Ready())); }},
   };
   internal::SystemMetrics system_metrics_;
   internal::ProcessMetrics process_metrics_;
   internal::Health health_;
-  internal::KeptPage page_{Clock::Real()};
+  internal::PageThread page_thread_{[this] { return Page(); }};
   std::unique_ptr<internal::HttpServer> server_;  // the last member, so that its thread ends first
 };
 

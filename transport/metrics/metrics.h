@@ -8,10 +8,11 @@
 //   /livez    200 while workers and timers turn; else 503 and a line that says what stands still (health.h)
 //   /readyz   200 once the node's tree has started, until the node drains; else 503 and a line that says why
 //
-// Guarantees: a thread of its own answers, also while every worker is stuck in a handler and while the node drains. A
-// scrape costs no actor anything on the path of its messages, and its own cost is proportional to the number of actors;
-// scrapes share a page for limits::kMetricsPageAgeMax, or for kMetricsPageAgePerCost times what it took to make. No
-// label has a pid, and the labels `mailbox` and `peer` have a bounded number of values.
+// Guarantees: a thread of its own answers, also while every worker is stuck in a handler and while the node drains; a
+// second one makes the pages of /metrics, so that probes do not wait for a page that takes long. A scrape costs no
+// actor anything on the path of its messages, and its own cost is proportional to the number of actors; scrapes share a
+// page for limits::kMetricsPageAgeMax, or for kMetricsPageAgePerCost times what it took to make. No label has a pid,
+// and the labels `mailbox` and `peer` have a bounded number of values.
 //
 // Security: whoever reaches the address can read names of mailboxes and peers, and counts; never contents of messages.
 // Beyond loopback TLS is required, but clients need no certificate, because a probe has none. Connections are bounded

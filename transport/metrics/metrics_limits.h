@@ -8,12 +8,16 @@
 
 namespace understudy::limits {
 
-// Connections at once: two Prometheus servers, the probes of a kubelet, and some people. Further ones wait in the
-// kernel's queue until one of these ends.
+// Connections at once: two Prometheus servers, the probes of a kubelet, and some people. Further ones take the places
+// of those that have not sent a request, or wait in the kernel's queue until one of these ends.
 inline constexpr unsigned kMetricsConnectionsMax = 32;
+// Scrapes that wait while a page is made; further ones are refused, so that there are places left for the probes.
+inline constexpr size_t kMetricsScrapesMax = 16;
 // A connection is one request, and ends after this time, however slowly its client sends or reads: some seconds less
 // than Prometheus' default for a scrape.
 inline constexpr absl::Duration kMetricsConnectionWithin = absl::Seconds(5);
+// How long a scrape waits for its page. A little less than the time of its connection, so that its client is told.
+inline constexpr absl::Duration kMetricsPageWithin = absl::Seconds(4);
 // The memory of one connection; the line and the headers of a request must fit into half of it. The answer is not
 // counted.
 inline constexpr size_t kMetricsConnectionBytesMax = size_t{16} << 10;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "understudy/actors/handler_times.h"
 #include "understudy/actors/inspection.h"
 #include "understudy/actors/thread_pool.h"
+#include "understudy/transport/metrics/peer_counts.h"
 #include "understudy/transport/node_status.h"
 
 namespace understudy::internal {
@@ -288,31 +288,12 @@ void SystemMetrics::WriteNode(Exposition& out) {
 }
 
 void SystemMetrics::WritePeers(Exposition& out) {
-  // The peers that share a label are added up.
-  struct Sums {
-    int64_t is_up = 0;
-    PeerStatus counts;
-  };
-  std::map<std::string, Sums> sums;
   int64_t up = 0;
   int64_t suspect = 0;
   int64_t down = 0;
   const std::vector<PeerStatus> peers = node_->Peers();
-  std::set<std::string> present;
-  for (const PeerStatus& peer : peers) present.insert(peer.node);
-  peers_.KeepOnly(present);
-  for (const PeerStatus& peer : peers) {
-    (!peer.is_live ? down : peer.is_up ? up : suspect) += 1;
-    Sums& sum = sums[peers_.Of(peer.node)];
-    sum.is_up += peer.is_live && peer.is_up ? 1 : 0;
-    sum.counts.ledger += peer.ledger;
-    sum.counts.bytes_waiting += peer.bytes_waiting;
-    sum.counts.credit_held.messages += peer.credit_held.messages;
-    sum.counts.credit_given.messages += peer.credit_given.messages;
-    for (const auto& [kind, count] : peer.refused_by_peer) sum.counts.refused_by_peer[kind] += count;
-    sum.counts.without_credit += peer.without_credit;
-    sum.counts.forbidden += peer.forbidden;
-  }
+  for (const PeerStatus& peer : peers) (!peer.is_live ? down : peer.is_up ? up : suspect) += 1;
+  const std::map<std::string, PeerSums> sums = peer_counts_.Look(peers);
   out.Begin("understudy_peers", kGauge, "Peers of the node by the state of their session.");
   out.Sample(down, {{"state", "down"}});
   out.Sample(suspect, {{"state", "suspect"}});
@@ -322,20 +303,20 @@ void SystemMetrics::WritePeers(Exposition& out) {
     for (const auto& [peer, sum] : sums) out.Sample(value(sum), {{"peer", peer}});
   };
   write("understudy_peer_up", kGauge, "Peers of this name with a session that a stream carries: 0 or 1.",
-        [](const Sums& sum) { return sum.is_up; });
+        [](const PeerSums& sum) { return sum.up; });
   write("understudy_peer_unacknowledged_bytes", kGauge,
         "Bytes that the session accepted and the peer did not acknowledge.",
-        [](const Sums& sum) { return sum.counts.bytes_waiting; });
+        [](const PeerSums& sum) { return sum.counts.bytes_waiting; });
   write("understudy_peer_credit_held_messages", kGauge, "Room that the peer has granted to this node.",
-        [](const Sums& sum) { return sum.counts.credit_held.messages; });
+        [](const PeerSums& sum) { return sum.counts.credit_held.messages; });
   write("understudy_peer_credit_given_messages", kGauge, "Room that this node has granted to the peer.",
-        [](const Sums& sum) { return sum.counts.credit_given.messages; });
+        [](const PeerSums& sum) { return sum.counts.credit_given.messages; });
   write("understudy_peer_sends_without_credit_total", kCounter, "Sends that found no room at the peer.",
-        [](const Sums& sum) { return sum.counts.without_credit; });
+        [](const PeerSums& sum) { return sum.counts.without_credit; });
   write("understudy_peer_forbidden_signals_total", kCounter, "Signals of the peer that no grant allows.",
-        [](const Sums& sum) { return sum.counts.forbidden; });
+        [](const PeerSums& sum) { return sum.counts.forbidden; });
   write("understudy_peer_envelopes_accepted_total", kCounter, "Envelopes that a session with the peer has accepted.",
-        [](const Sums& sum) { return sum.counts.ledger.accepted; });
+        [](const PeerSums& sum) { return sum.counts.ledger.accepted; });
   out.Begin("understudy_peer_envelopes_total", kCounter, "Envelopes to the peer by what became of them.");
   for (const auto& [peer, sum] : sums) {
     out.Sample(sum.counts.ledger.acknowledged, {{"peer", peer}, {"outcome", "acknowledged"}});

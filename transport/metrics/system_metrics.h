@@ -18,6 +18,7 @@
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/label_bound.h"
 #include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/metrics/peer_counts.h"
 #include "understudy/transport/node.h"
 
 namespace understudy::internal {
@@ -48,7 +49,7 @@ class SystemMetrics {
   const Node* const node_;
   LabelBound mailboxes_{limits::kMetricsMailboxesMax};
   LabelBound handler_kinds_{limits::kMetricsHandlerKindsMax};  // class and mailbox
-  LabelBound peers_{limits::kMetricsPeersMax};
+  PeerCounts peer_counts_;
   std::map<std::pair<std::string, std::string>, SteadyCount> steady_;
   std::array<std::atomic<int64_t>, SupervisionEvent::kKindMax + 1> events_{};  // by kind
   const SupervisionWatch watch_;  // the last member, because it calls into this object

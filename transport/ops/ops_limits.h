@@ -42,6 +42,9 @@ inline constexpr size_t kTopActorsUsual = 20;
 // A reply ends before this size, because a gRPC client takes at most 4 MiB unless it says otherwise. The rest is the
 // next page, if the method has pages.
 inline constexpr size_t kOpsReplyBytesMax = size_t{3} << 20;
+// Bytes of all replies that clients have not taken yet. Beyond that the oldest large ones are given up, because their
+// clients do not read: an operator's client takes a reply in far less time than it takes to ask for ten others.
+inline constexpr size_t kOpsUnreadBytesMax = size_t{32} << 20;
 // A text that a program gave, such as a label or the reason of an exit, before it is escaped: enough for people.
 inline constexpr size_t kOpsTextBytesMax = 2000;
 // Places for actors that a scan for TopActors looks at before other callers are served: a few milliseconds.

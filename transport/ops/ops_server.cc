@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -64,7 +65,10 @@ class Call {
     grpc::ServerCompletionQueue& queue;
     const absl::optional<StreamIdentity> identity;                   // of every caller; nullopt: the certificate says
     const std::function<void(const std::string& peer)> on_answered;  // a call of that peer was not refused
-    std::set<Call*> calls;                                           // all Calls that exist
+    const std::function<void(absl::string_view what)> warn;
+    std::set<Call*> calls;    // all Calls that exist
+    size_t unread_bytes = 0;  // of the replies that gRPC has not sent
+    uint64_t replies = 0;     // so far
     bool is_stopping = false;
   };
   struct Tag {
@@ -80,7 +84,7 @@ class Call {
     if (absl::optional<std::string> entry = feed_.next(); entry.has_value()) {
       is_writing_ = true;
       ++pending_;
-      stream_.Write(ToBuffer(*std::move(entry)), &written_);
+      stream_.Write(Counted(*std::move(entry)), &written_);
     } else if (const absl::optional<absl::Status> end = feed_.ends(); end.has_value()) {
       Finish(ToGrpc(*end));
     }
@@ -127,7 +131,7 @@ class Call {
       shared_.on_answered(context_.peer());
       is_finishing_ = true;
       ++pending_;
-      stream_.WriteAndFinish(ToBuffer(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, &finished_);
+      stream_.WriteAndFinish(Counted(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, &finished_);
       return;
     }
     const auto opened = shared_.methods.feeds.find(context_.method());
@@ -141,12 +145,36 @@ class Call {
     is_following_ = true;
     Look();
   }
+  // Counts the bytes of the reply until gRPC has sent it, and keeps those of all replies within their bound.
+  grpc::ByteBuffer Counted(std::string reply) {
+    unread_bytes_ = reply.size();
+    reply_number_ = ++shared_.replies;
+    shared_.unread_bytes += unread_bytes_;
+    while (shared_.unread_bytes > limits::kOpsUnreadBytesMax) GiveUpOldest(shared_);
+    return ToBuffer(std::move(reply));
+  }
+  // Ends the call with the oldest reply among those that are not smaller than the average, so that a reader of a stream
+  // who pauses keeps it.
+  static void GiveUpOldest(Shared& shared) {
+    const size_t average = shared.unread_bytes / shared.calls.size();
+    Call* oldest = nullptr;
+    for (Call* const call : shared.calls) {
+      const bool is_large = call->unread_bytes_ > 0 && call->unread_bytes_ >= average;
+      if (is_large && (oldest == nullptr || call->reply_number_ < oldest->reply_number_)) oldest = call;
+    }
+    const size_t bytes = oldest->unread_bytes_;
+    oldest->NoLongerUnread();
+    oldest->context_.TryCancel();
+    shared.warn(absl::StrCat("ops: gave up a reply of ", bytes, " bytes, because its client does not read"));
+  }
+  void NoLongerUnread() { shared_.unread_bytes -= std::exchange(unread_bytes_, 0); }
   void Written(bool ok) {
+    NoLongerUnread();
     is_writing_ = false;
     if (!ok) return Finish(grpc::Status::CANCELLED);
     Look();
   }
-  void Finished(bool) {}
+  void Finished(bool) { NoLongerUnread(); }
   // The client has cancelled or its connection has ended, or the call is over.
   void Done(bool) {
     is_following_ = false;
@@ -167,7 +195,9 @@ class Call {
   bool is_following_ = false;
   bool is_writing_ = false;
   bool is_finishing_ = false;
-  int pending_ = 0;  // tags that gRPC has
+  size_t unread_bytes_ = 0;    // of the present reply
+  uint64_t reply_number_ = 0;  // among all replies, from 1 on
+  int pending_ = 0;            // tags that gRPC has
   Tag arrived_{this, &Call::Arrived};
   Tag read_{this, &Call::Read};
   Tag written_{this, &Call::Written};
@@ -268,8 +298,13 @@ absl::Status OpsServer::Loop::Start(const Credentials& credentials) {
       is_tls ? TlsCertificates(*credentials.tls).ForServer() : grpc::InsecureServerCredentials());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
-  calls_ = std::make_unique<Call::Shared>(Call::Shared{
-      methods_, service_, *queue_, std::move(identity), [this](const std::string& peer) { NoteAnswer(peer); }, {}});
+  calls_ =
+      std::make_unique<Call::Shared>(Call::Shared{.methods = methods_,
+                                                  .service = service_,
+                                                  .queue = *queue_,
+                                                  .identity = std::move(identity),
+                                                  .on_answered = [this](const std::string& peer) { NoteAnswer(peer); },
+                                                  .warn = [this](absl::string_view what) { Warn(what); }});
   Call::AwaitNext(*calls_);
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();

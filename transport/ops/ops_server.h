@@ -55,7 +55,8 @@ class OpsServer {
   };
 
   // Listens. A Unix socket gets mode 0600. `warn` is told, on the server's thread and at most once a second, why a
-  // connection was refused. Errors: as OpenListeningSocket; PermissionDenied: the mode cannot be set.
+  // connection was refused or a reply given up (limits::kOpsUnreadBytesMax). Errors: as OpenListeningSocket;
+  // PermissionDenied: the mode cannot be set.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<OpsServer>> Start(const Options& options, OpsMethods methods,
                                                                         std::function<void(absl::string_view)> warn);
 

@@ -341,6 +341,20 @@ TEST(ScreenTest, ATextIsCutToTheWindow) {
   EXPECT_EQ(Screen("\u00e4\u00f6\u00fc.\n", {.rows = 9, .columns = 3}), absl::StrCat(kClear, "\u00e4\u00f6\u00fc\n"));
 }
 
+TEST(ScreenTest, AWideCharacterTakesTwoColumnsOfTheWindowAndOfATable) {
+  constexpr char kClear[] = "\033[H\033[2J";
+  EXPECT_EQ(Screen("\u4e2d\u6587.\n", {.rows = 9, .columns = 3}), absl::StrCat(kClear, "\u4e2d\n"));
+  EXPECT_EQ(Screen("\u4e2d\u6587.\n", {.rows = 9, .columns = 4}), absl::StrCat(kClear, "\u4e2d\u6587\n"));
+  EXPECT_EQ(Columns("a\u00e4\u4e2d\U0001f600\xff"), 7U);
+  proto::ListNamesReply names;
+  names.add_names()->set_name("\u4e2d\u6587");
+  names.add_names()->set_name("four");
+  EXPECT_EQ(FormatNames(names),
+            "NAME  PID  SCOPE  KEPT BY\n"
+            "\u4e2d\u6587  -    node   -\n"
+            "four  -    node   -\n");
+}
+
 TEST(ArgumentsTest, OptionsMayStandAnywhereAndTheSocketMayComeFromTheEnvironment) {
   absl::StatusOr<Arguments> arguments = ParseArguments({"--yes", "kill", "clerk"}, "/run/ops");
   ASSERT_TRUE(arguments.ok()) << arguments.status();

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -209,14 +210,49 @@ TEST_F(HttpServerTest, ASlowReaderLosesTheOldestAndIsTold) {
   streams_[0]->End();
 }
 
-TEST_F(HttpServerTest, SilentConnectionsAreCutOffAndThoseBeyondTheBoundWait) {
+TEST_F(HttpServerTest, ASilentConnectionIsCutOff) {
   Serve([](const HttpRequest&, const HttpReplier& replier) { replier.Answer({.body = "fine"}); });
+  RawClient silent(server_->address());
+  EXPECT_THAT(silent.Hear(), IsEmpty());
+}
+
+TEST_F(HttpServerTest, AtTheBoundTheOldestConnectionWithoutARequestGivesItsPlaceAndThoseWithOneKeepIt) {
+  bounds_.connection_within = 10 * kWithin;
+  bounds_.answer_within = 10 * kWithin;
+  absl::Mutex mu;
+  std::vector<HttpReplier> repliers;
+  Serve([&](const HttpRequest& request, const HttpReplier& replier) {
+    if (request.path != "/later") return replier.Answer({.body = "now"});
+    const absl::MutexLock lock(&mu);
+    repliers.push_back(replier);
+  });
+  const auto asked = [&] {
+    const absl::MutexLock lock(&mu);
+    return repliers.size();
+  };
+  std::vector<std::unique_ptr<RawClient>> asking;
+  const auto ask_later = [&] {
+    asking.push_back(std::make_unique<RawClient>(server_->address()));
+    EXPECT_TRUE(asking.back()->Say("GET /later HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(Holds([&] { return asked() == asking.size(); }));
+  };
+  ask_later();
   std::vector<std::unique_ptr<RawClient>> silent;
-  for (unsigned i = 0; i < 2 * bounds_.connections_max; ++i) {
+  for (unsigned i = 1; i < bounds_.connections_max; ++i) {
     silent.push_back(std::make_unique<RawClient>(server_->address()));
   }
-  EXPECT_EQ(Fetch(server_->address(), "/").status, 200);
-  EXPECT_THAT(silent[0]->Hear(), Not(HasSubstr(" 200 ")));
+  EXPECT_EQ(Fetch(server_->address(), "/").body, "now");
+  EXPECT_THAT(silent.front()->Hear(), IsEmpty());
+  EXPECT_FALSE(silent.back()->HearsWithin(0)) << "one place was needed";
+  while (asking.size() < bounds_.connections_max) ask_later();
+  EXPECT_THAT(silent.back()->Hear(), IsEmpty());
+  RawClient next(server_->address());
+  EXPECT_TRUE(next.Say("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+  EXPECT_FALSE(next.HearsWithin(200)) << "all places are of clients that wait for an answer";
+  const absl::MutexLock lock(&mu);
+  for (const HttpReplier& replier : repliers) replier.Answer({.body = "later"});
+  for (const std::unique_ptr<RawClient>& client : asking) EXPECT_EQ(ParseReply(client->Hear()).body, "later");
+  EXPECT_EQ(ParseReply(next.Hear()).body, "now");
 }
 
 TEST_F(HttpServerTest, ItEndsWithStreamsAndRequestsUnderWayWhoseOwnersMayGoOn) {

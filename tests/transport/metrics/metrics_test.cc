@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,13 +28,16 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/trace.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/transport/metrics/scrape.h"
 #include "understudy/tests/transport/metrics/strict_exposition.h"
 #include "understudy/transport/core/node_core.h"
+#include "understudy/transport/http/http_message.h"
 #include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/metrics/page_thread.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -123,6 +128,7 @@ TEST_F(MetricsTest, APageTellsWhatHappened) {
   clerk[&Clerk::crash].Tell(1);
   ASSERT_TRUE(system_.AwaitEnd(clerk.pid(), kWithin).ok());
   clerk[&Clerk::file].Tell(4);  // a dead letter
+  system_.log().Write(LogSeverity::kError, "a line of the log");
   Series page = ScrapeUntil([](const Series& series) {
     const auto started = series.find("understudy_supervision_events_total{event=\"started\"}");
     const auto lost = series.find("understudy_dead_letters_total");
@@ -142,6 +148,8 @@ TEST_F(MetricsTest, APageTellsWhatHappened) {
   EXPECT_EQ(page["understudy_supervision_give_ups_total"], 0);
   EXPECT_EQ(page["understudy_actors"], 2);
   EXPECT_EQ(page["understudy_ready"], 1);
+  EXPECT_GE(page["understudy_log_lines_total{severity=\"error\"}"], 1);
+  EXPECT_EQ(page["understudy_log_lines_left_out_total"], 0);
   EXPECT_EQ(page["understudy_workers{state=\"busy\"}"] + page["understudy_workers{state=\"parked\"}"], 1);
   EXPECT_GT(page["understudy_handlers_entered_total"], 0);
   EXPECT_GT(page["process_cpu_seconds_total"], 0);
@@ -400,14 +408,61 @@ TEST_F(MetricsTest, ASlowClientDelaysNoOtherAndIsCutOff) {
   EXPECT_THAT(slow.Hear(), Not(HasSubstr("200 OK")));
 }
 
-TEST_F(MetricsTest, ConnectionsBeyondTheBoundWaitUntilOthersEnd) {
-  StartMetrics();
-  std::vector<std::unique_ptr<RawClient>> idle;
-  for (unsigned i = 0; i < limits::kMetricsConnectionsMax; ++i) {
-    idle.push_back(std::make_unique<RawClient>(metrics_->address()));
+// A page of a system with these takes until `go_on`.
+class SlowSpans final : public SpanSink {
+ public:
+  void Take(const Span& /*span*/) override {}
+  SpanCounts counts() const override {
+    if (!begun.HasBeenNotified()) begun.Notify();
+    go_on.WaitForNotification();
+    return {};
   }
-  EXPECT_EQ(Get("/metrics").status, 200);
-  for (const std::unique_ptr<RawClient>& client : idle) EXPECT_THAT(client->Hear(), Not(HasSubstr("200 OK")));
+  mutable absl::Notification begun;
+  absl::Notification go_on;
+};
+
+TEST_F(MetricsTest, WhileAPageTakesLongProbesAreAnswered) {
+  SlowSpans spans;
+  ActorSystem traced({.name = "traced", .log = &log_, .tracing = {.spans = &spans}});
+  const absl::StatusOr<std::unique_ptr<Metrics>> metrics = Metrics::Start(traced);
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  RawClient scrape((*metrics)->address());
+  EXPECT_TRUE(scrape.Say("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"));
+  spans.begun.WaitForNotification();
+  RawClient probe((*metrics)->address());
+  EXPECT_TRUE(probe.Say("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"));
+  EXPECT_TRUE(probe.HearsWithin(30'000)) << "the probe waits for the page";
+  spans.go_on.Notify();
+  EXPECT_EQ(ParseReply(probe.Hear()).status, 200);
+}
+
+TEST(PageThreadTest, RequestsShareThePageThatIsMadeAndThoseBeyondTheBoundAreRefused) {
+  absl::Notification go_on;
+  internal::PageThread pages([&go_on] {
+    go_on.WaitForNotification();
+    return std::string("page");
+  });
+  const auto ask = [&pages](absl::Notification& answered) {
+    const auto slot = std::make_shared<internal::HttpReplier::Slot>([&answered] { answered.Notify(); });
+    pages.Answer(internal::HttpReplier(slot));
+    return slot;
+  };
+  std::vector<absl::Notification> answered(limits::kMetricsScrapesMax + 2);
+  std::vector<std::shared_ptr<internal::HttpReplier::Slot>> slots;
+  for (size_t i = 0; i <= limits::kMetricsScrapesMax; ++i) slots.push_back(ask(answered[i]));
+  EXPECT_EQ(slots.back()->Take()->status, 503);
+  slots.pop_back();
+  for (const auto& slot : slots) EXPECT_FALSE(slot->HasAnswer());
+  go_on.Notify();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    answered[i].WaitForNotification();
+    const std::optional<internal::HttpAnswer> answer = slots[i]->Take();
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_EQ(answer->body, "page");
+  }
+  const auto next = ask(answered.back());
+  answered.back().WaitForNotification();
+  EXPECT_EQ(next->Take()->body, "page");
 }
 
 TEST_F(MetricsTest, AnEnormousRequestIsRefused) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <ctime>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@
 #include "understudy/tests/transport/test_certificates.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/metrics/metrics.h"
+#include "understudy/transport/metrics/metrics_limits.h"
 
 namespace understudy {
 namespace {
@@ -44,6 +46,14 @@ class MetricsTlsTest : public ::testing::Test {
     return Credentials::Tls(certificates_->Files(authority, "scraped"));
   }
 
+  // Makes the authority's certificate that of served.pem and served.key.
+  static void Serve(const std::string& authority) {
+    for (const char* end : {".pem", ".key"}) {
+      const std::string next = File(absl::StrCat("next", end));
+      std::filesystem::copy_file(File(absl::StrCat(authority, "/scraped", end)), next);
+      std::filesystem::rename(next, File(absl::StrCat("served", end)));
+    }
+  }
   void StartMetrics(MetricsOptions options) {
     absl::StatusOr<std::unique_ptr<Metrics>> started = Metrics::Start(system_, std::move(options));
     ASSERT_TRUE(started.ok()) << started.status();
@@ -96,20 +106,32 @@ TEST_F(MetricsTlsTest, AClientWithoutTlsGetsNothingAndDisturbsNobody) {
 TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoon) {
   Credentials credentials = Credentials::Tls(
       {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")});
-  const auto serve = [](const std::string& authority) {
-    for (const char* end : {".pem", ".key"}) {
-      const std::string next = File(absl::StrCat("next", end));
-      std::filesystem::copy_file(File(absl::StrCat(authority, "/scraped", end)), next);
-      std::filesystem::rename(next, File(absl::StrCat("served", end)));
-    }
-  };
-  serve("old");
+  Serve("old");
   StartMetrics({.credentials = credentials});
   EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
-  serve("new");
+  Serve("new");
   const MonotonicTime deadline = Clock::Real().Now() + kWithin;
   std::string answer;
   while (answer.empty() && Clock::Real().Now() < deadline) answer = Get("/livez", "new");
+  EXPECT_THAT(answer, HasSubstr("200 OK"));
+}
+
+TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoonAlsoIfThereIsAlwaysAConnection) {
+  Credentials credentials = Credentials::Tls(
+      {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")});
+  Serve("old");
+  StartMetrics({.credentials = credentials});
+  EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
+  Serve("new");
+  // Several, so that the server has accepted one before another ends.
+  std::deque<std::unique_ptr<RawClient>> silent;
+  const MonotonicTime deadline = Clock::Real().Now() + kWithin;
+  std::string answer;
+  while (answer.empty() && Clock::Real().Now() < deadline) {
+    silent.push_back(std::make_unique<RawClient>(metrics_->address()));
+    if (silent.size() > limits::kMetricsConnectionsMax / 2) silent.pop_front();
+    answer = Get("/livez", "new");
+  }
   EXPECT_THAT(answer, HasSubstr("200 OK"));
 }
 

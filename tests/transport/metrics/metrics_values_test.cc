@@ -1,7 +1,9 @@
 // The text format, the bounds of labels, counters that do not fall, and what counts as standing still.
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/tests/transport/metrics/strict_exposition.h"
 #include "understudy/transport/metrics/exposition.h"
@@ -22,6 +25,8 @@
 #include "understudy/transport/metrics/kept_page.h"
 #include "understudy/transport/metrics/label_bound.h"
 #include "understudy/transport/metrics/metrics_limits.h"
+#include "understudy/transport/metrics/peer_counts.h"
+#include "understudy/transport/node_status.h"
 
 namespace understudy::internal {
 namespace {
@@ -156,6 +161,42 @@ TEST(LabelBoundTest, ALongTextIsOtherAndOddBytesArePrintable) {
   LabelBound labels(2);
   EXPECT_EQ(labels.Of(std::string(limits::kMetricsLabelBytesMax + 1, 'x')), "other");
   EXPECT_EQ(labels.Of("\x80"), "\\x80");
+}
+
+TEST(PeerCountsTest, WhatPeersOfTheSharedLabelCountedStaysWhenTheNodeForgetsPeers) {
+  std::vector<PeerStatus> peers;
+  for (size_t i = 0; i < limits::kMetricsPeersMax + 2; ++i) {
+    PeerStatus peer;
+    peer.node = absl::StrCat("house-", 1000 + i);
+    peer.ledger.accepted = 10;
+    peer.forbidden = 1;
+    peer.refused_by_peer[ErrorKind::kFull] = 3;
+    peer.bytes_waiting = 5;
+    peers.push_back(peer);
+  }
+  PeerCounts counts;
+  std::map<std::string, PeerSums> sums = counts.Look(peers);
+  EXPECT_EQ(sums.size(), limits::kMetricsPeersMax + 1);
+  EXPECT_EQ(sums["house-1000"].counts.ledger.accepted, 10);
+  EXPECT_EQ(sums["other"].counts.ledger.accepted, 20);
+  // A peer with a label of its own is forgotten: those that share one go on to share it.
+  peers.erase(peers.begin());
+  peers.back().ledger.accepted += 7;
+  sums = counts.Look(peers);
+  EXPECT_EQ(sums["other"].counts.ledger.accepted, 27);
+  EXPECT_FALSE(sums.contains("house-1000"));
+  // One of those that share a label is forgotten.
+  peers.pop_back();
+  sums = counts.Look(peers);
+  EXPECT_EQ(sums["other"].counts.ledger.accepted, 27);
+  EXPECT_EQ(sums["other"].counts.forbidden, 2);
+  EXPECT_EQ(sums["other"].counts.refused_by_peer[ErrorKind::kFull], 6);
+  EXPECT_EQ(sums["other"].counts.bytes_waiting, 5) << "it is not a counter";
+  // The other one is forgotten and known again before the next look, so it is new and there is a label for it.
+  peers.back().ledger.accepted = 4;
+  sums = counts.Look(peers);
+  EXPECT_EQ(sums["other"].counts.ledger.accepted, 27);
+  EXPECT_EQ(sums[peers.back().node].counts.ledger.accepted, 4);
 }
 
 TEST(SteadyCountTest, AReadingThatIsSlightlyLowerIsLeftOut) {

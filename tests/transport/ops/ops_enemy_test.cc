@@ -1,11 +1,13 @@
 // Tests of hostile clients of the operator's service, which open connections, send invalid data or do not read.
 #include <fcntl.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
@@ -18,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +35,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -261,6 +267,90 @@ TEST_F(OpsEnemyTest, ARequestThatIsNoneIsRefused) {
   EXPECT_EQ(CallWithBytes(service + "Erase", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(CallWithBytes("/other.Service/GetActor", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(GetNode(*stub_).ok());
+}
+
+// A connection of its own, that takes at most 64 KiB of a reply that is not read.
+std::shared_ptr<grpc::Channel> NarrowChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 64 << 10);
+  return grpc::CreateCustomChannel(absl::StrCat("unix:", SocketPath()), grpc::InsecureChannelCredentials(), arguments);
+}
+
+// A call whose reply is not read until the test says so.
+class UnreadCall {
+ public:
+  UnreadCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method)
+      : stub_(channel), call_(stub_.PrepareCall(&context_, method, &queue_)) {
+    call_->StartCall(nullptr);
+    EXPECT_TRUE(Await());
+    const grpc::Slice empty;
+    call_->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), nullptr);
+    EXPECT_TRUE(Await());
+  }
+  // The size of the reply; 0 if there is none.
+  size_t Read() {
+    grpc::ByteBuffer reply;
+    call_->Read(&reply, nullptr);
+    return Await() ? reply.Length() : 0;
+  }
+  grpc::StatusCode End() {
+    grpc::Status status;
+    call_->Finish(&status, nullptr);
+    EXPECT_TRUE(Await());
+    return status.error_code();
+  }
+
+ private:
+  bool Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    const auto until = std::chrono::system_clock::now() + absl::ToChronoSeconds(kWithin);
+    return queue_.AsyncNext(&tag, &ok, until) == grpc::CompletionQueue::GOT_EVENT && ok;
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  const std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+};
+
+TEST_F(OpsEnemyTest, TheOldestLargeReplyThatIsNotReadIsGivenUpAtTheBoundOfAll) {
+  std::atomic<size_t> asked{0};
+  absl::Notification given_up;
+  internal::OpsMethods methods;
+  const auto add = [&](const char* method, size_t bytes) {
+    methods.unary[method] = [&asked, bytes](const auto& /*caller*/, const std::string& /*request*/) {
+      ++asked;
+      return std::string(bytes, 'x');
+    };
+  };
+  constexpr size_t kSmall = size_t{256} << 10;  // more than a connection takes
+  add("/test/Small", kSmall);
+  add("/test/Large", limits::kOpsReplyBytesMax);
+  const absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(
+      {.address = {.reach = NodeAddress::Reach::kUnixSocket, .path = SocketPath()}, .uid = geteuid()}, methods,
+      [&given_up](absl::string_view) { given_up.Notify(); });
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  std::vector<std::unique_ptr<UnreadCall>> calls;
+  const auto ask = [&](const char* method) {
+    if (calls.size() % limits::kOpsCallsPerConnectionMax == 0) channels.push_back(NarrowChannel());
+    calls.push_back(std::make_unique<UnreadCall>(channels.back(), method));
+    EXPECT_TRUE(Await([&] { return asked.load() == calls.size(); }));
+  };
+  ask("/test/Small");
+  for (size_t bytes = 0; bytes <= limits::kOpsUnreadBytesMax; bytes += limits::kOpsReplyBytesMax) ask("/test/Large");
+  ASSERT_TRUE(given_up.WaitForNotificationWithTimeout(kWithin));
+  EXPECT_EQ(calls[1]->Read(), 0U);
+  EXPECT_EQ(calls[1]->End(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(calls[0]->Read(), kSmall);
+  for (size_t i = 2; i < calls.size(); ++i) {
+    EXPECT_EQ(calls[i]->Read(), limits::kOpsReplyBytesMax) << i;
+    EXPECT_EQ(calls[i]->End(), grpc::StatusCode::OK) << i;
+  }
+  EXPECT_EQ(calls[0]->End(), grpc::StatusCode::OK);
 }
 
 TEST_F(OpsEnemyTest, PagesOfAnySizeFromAnyPlaceAreAnswered) {
