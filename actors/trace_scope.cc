@@ -4,7 +4,6 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
-#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/system/tracing.h"
 #include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/trace.h"
