@@ -292,6 +292,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void InstallSpawner(Spawner* spawner);
   void InstallPublisher(NamePublisher* publisher);
   bool has_router() const;
+  // For functions that block their thread: CHECKs, with `message`, that the thread runs no actor's turn.
+  static void CheckOutsideOfActors(absl::string_view message);
   // For a transport: whether Shutdown has begun. A Shutdown that has just begun may be seen at the next call.
   bool is_stopping() const;
   // For a transport: the traces of this system; null if it has none.
@@ -342,8 +344,6 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   Pid StartWaiter(First first, MonotonicTime deadline, typename Waiter::Result end);
   Pid SpawnWaiter(internal::MakeActor make);
   static absl::Status StoppedError();
-  // CHECKs, with `message`, that this is no actor's turn.
-  static void CheckOutsideOfActors(absl::string_view message);
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
   // True if every live actor is a waiter.
   bool OnlyWaitersAreLeft();

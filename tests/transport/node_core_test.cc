@@ -283,6 +283,7 @@ TEST_F(NodeCoreTest, WhatWasSentBeforeTheEndIsHandledBeforeTheDown) {
 // OTP MON-14, LNK-09, LNK-11
 TEST_F(NodeCoreTest, AfterDemonitorAndUnlinkNothingArrivesWheneverTheOtherEnds) {
   int told_before = 0;
+  int let_go_before = 0;
   ForEachSeed(200, [&](uint64_t seed) {
     Join({.seed = seed});
     Random random(seed);
@@ -303,11 +304,11 @@ TEST_F(NodeCoreTest, AfterDemonitorAndUnlinkNothingArrivesWheneverTheOtherEnds) 
     });
     ASSERT_THAT(*a.diary, Not(IsEmpty()));
     EXPECT_EQ(a.diary->back(), "let go");
-    if (a.diary->size() > 1) ++told_before;
+    ++(a.diary->size() > 1 ? told_before : let_go_before);
   });
   if (!SeedFromEnvironment()) {
     EXPECT_GT(told_before, 20);
-    EXPECT_LT(told_before, 180);
+    EXPECT_GT(let_go_before, 20);
   }
 }
 

@@ -33,9 +33,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
-#include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/registry.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/gateway/actor_service.h"
@@ -380,7 +378,7 @@ GatewayCounters Gateway::Parts::counters() const {
 }
 
 bool Gateway::Parts::Drain(absl::Duration within) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "Gateway::Drain blocks its thread: not in an actor's turn");
+  ActorSystem::CheckOutsideOfActors("Gateway::Drain blocks its thread: not in an actor's turn");
   absl::MutexLock lock(&drain_mu_);
   if (!drained_in_time_.has_value()) drained_in_time_ = DrainLocked(within);
   return *drained_in_time_;
