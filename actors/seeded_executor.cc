@@ -1,5 +1,6 @@
 #include "understudy/actors/seeded_executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -125,7 +126,7 @@ void SeededExecutor::Advance(absl::Duration duration) {
   const MonotonicTime end = clock_.now + duration;
   while (StepTo(end)) {
   }
-  clock_.now = end;
+  clock_.now = std::max(clock_.now, end);  // HoldHere in a handler may have gone further
 }
 
 bool SeededExecutor::BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) {

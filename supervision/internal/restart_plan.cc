@@ -65,11 +65,13 @@ absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
-// True if the child ended because another actor has its name, and may wait for the name.
+// True if the child ended because another actor has its name, and may wait for the name. The reason may also be about
+// another name: that of an actor to which the child is linked, or one that the child has claimed itself.
 bool MayPark(const ChildSpec& child, const ExitReason& reason) {
   const bool is_about_a_name =
       reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
-  return is_about_a_name && HasName(child) && child.restart != RestartType::kTemporary;
+  if (!is_about_a_name || reason.detail().empty() || child.restart == RestartType::kTemporary) return false;
+  return reason.detail() == child.registered_as || reason.detail() == child.published_as;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "understudy/actors/internal/system/local_registry.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <ctime>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -171,6 +174,31 @@ TEST_F(LocalRegistryTest, AnEmptyNameWatchesAll) {
   EXPECT_THAT(notes_, ElementsAre("a 1", "b 1", "a free", "b free"));
 }
 
+TEST_F(LocalRegistryTest, AWatchThatHasEndedIsToldNothingAndOthersOfTheNameAre) {
+  std::vector<std::string> others;
+  const uint64_t ended = registry().Watch("book", Note());
+  registry().Watch("book", [&](absl::string_view name, const NameRecord*) { others.emplace_back(name); });
+  registry().Unwatch(ended);
+  registry().Unwatch(ended);
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1), NameScope::kNode)).ok());
+  EXPECT_THAT(notes_, IsEmpty());
+  EXPECT_THAT(others, ElementsAre("book"));
+}
+
+TEST_F(LocalRegistryTest, AWatchOfANameCostsNoMoreWhenThereAreManyNames) {
+  const auto watching = [&] {
+    const std::clock_t began = std::clock();
+    for (int i = 0; i < 200; ++i) registry().Unwatch(registry().Watch("absent", Note()));
+    return std::clock() - began;
+  };
+  std::clock_t few = std::numeric_limits<std::clock_t>::max();
+  for (int i = 0; i < 5; ++i) few = std::min(few, watching());
+  for (int i = 0; i < 50'000; ++i) {
+    ASSERT_TRUE(registry().Insert(Record(absl::StrCat("name-", i), NewPid(1), NameScope::kNode)).ok());
+  }
+  EXPECT_LT(watching(), 100 * (few + 1));
+}
+
 TEST_F(LocalRegistryTest, AListenerMayReadTheRegistry) {
   bool was_there = false;
   registry().Watch("book",
@@ -296,9 +324,11 @@ TEST_F(KeptNameTest, IsFreeAfterAnEndThatItIsNotKeptAfter) {
     registry().RemoveAll(NewPid(1), end);
     EXPECT_FALSE(registry().IsVacant("book")) << end.ToString();
   }
-  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
-  registry().RemoveAll(NewPid(1), ExitReason::Killed());
-  EXPECT_TRUE(registry().IsVacant("book"));
+  for (const ExitReason& end : {ExitReason::Killed(), ExitReason::NameConflict("other")}) {
+    ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+    registry().RemoveAll(NewPid(1), end);
+    EXPECT_TRUE(registry().IsVacant("book")) << end.ToString();
+  }
 }
 
 TEST_F(KeptNameTest, GoesWithItsKeeperWhoIsTheFirst) {

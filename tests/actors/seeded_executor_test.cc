@@ -137,6 +137,14 @@ class Held final : public Runnable {
   std::vector<std::string>& notes_;
 };
 
+TEST_F(SeededExecutorTest, TimeDoesNotGoBackWhenAHandlerIsHeldForLongerThanItAdvances) {
+  const MonotonicTime begin = executor_.clock().Now();
+  Held held(executor_, absl::Seconds(1), notes_);
+  executor_.Schedule(&held);
+  executor_.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(executor_.clock().Now() - begin, absl::Seconds(1));
+}
+
 TEST_F(SeededExecutorTest, WhileAHandlerIsHeldOthersAndTimersRun) {
   const MonotonicTime begin = executor_.clock().Now();
   Held held(executor_, absl::Seconds(1), notes_);

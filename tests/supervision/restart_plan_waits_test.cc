@@ -114,6 +114,14 @@ TEST(RestartPlanNames, AConflictOverANameThatIsNotTheChildsIsAnOrdinaryFailure) 
   EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted);
 }
 
+// Such a reason comes along a link, or is about a name that the child has claimed itself.
+TEST(RestartPlanNames, AChildWithANameIsNotParkedAfterAConflictOverAnother) {
+  PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  plan.Exit("a", ExitReason::NameConflict("other"));
+  EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted) << "the exit counts";
+}
+
 TEST(RestartPlanNames, AParkedChildCanBeTerminatedAndEndsWithItsSupervisor) {
   PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "a"));
   plan.StartAll();

@@ -79,6 +79,13 @@ TEST_F(OutstandingRequestsTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
   EXPECT_FALSE(ties_.OnAnswers(kThere, 2));
 }
 
+TEST_F(OutstandingRequestsTest, ACancelOfACallThatThePeerDoesNotHaveReachesNoActor) {
+  EXPECT_EQ(Ungranted(In(SignalKind::kCancel, 3)), Verdict::kDrop);  // never made
+  ASSERT_TRUE(ties_.OnCalled(kThere, 1, kHere));
+  EXPECT_EQ(Ungranted(In(SignalKind::kCancel, 1)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kCancel, 1)), Verdict::kDrop);  // once
+}
+
 TEST_F(OutstandingRequestsTest, AnAnsweredAskIsNotToldOfTheEnd) {
   ties_.OnSent(kHere, kThere, 7);
   ties_.OnSent(kHere, kThere, 8);

@@ -107,9 +107,12 @@ OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal
       monitors_.erase(monitor);
       return Verdict::kDeliver;
     }
-    case SignalKind::kCancel:
-      calls_.erase({signal.from, signal.id});
-      return OnStreamArrived(signal);
+    case SignalKind::kCancel: {
+      // For each cancel the callee looks through the calls that wait in its mailboxes.
+      const bool is_known = calls_.erase({signal.from, signal.id}) > 0;
+      const Verdict verdict = OnStreamArrived(signal);
+      return is_known ? verdict : Verdict::kDrop;
+    }
     case SignalKind::kReply:
       (void)OnStreamArrived(signal);
       return deliver_if(asks_.erase({signal.to, signal.id}) > 0);

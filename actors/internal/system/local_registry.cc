@@ -20,8 +20,10 @@
 namespace understudy {
 
 void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* record) {
-  for (auto& [id, watcher] : watchers_) {
-    if (watcher.name.empty() || watcher.name == name) watcher.listener(name, record);
+  for (const absl::string_view watched : {name, absl::string_view()}) {
+    const auto listeners = listeners_.find(watched);
+    if (listeners == listeners_.end()) continue;
+    for (auto& [id, listener] : listeners->second) listener(name, record);
   }
 }
 
@@ -70,7 +72,7 @@ absl::optional<LocalRegistry::Taken> LocalRegistry::Take(absl::string_view name,
   Taken taken{.record = std::move(place->second), .next = absl::nullopt};
   names_.erase(place);
   if (Kept* kept = end == nullptr ? nullptr : FindKept(name, taken.record.kept_by); kept != nullptr) {
-    kept->is_vacant |= IsVacantAfter(*kept, *end);
+    kept->is_vacant |= IsVacantAfter(*kept, name, *end);
     taken.is_vacant = kept->is_vacant;
     if (taken.is_vacant && taken.record.scope == NameScope::kCluster) kept->scope = NameScope::kCluster;
   }
@@ -132,8 +134,10 @@ LocalRegistry::Kept* LocalRegistry::FindKept(absl::string_view name, Pid keeper)
   return found == kept_.end() || found->second.keeper != keeper ? nullptr : &found->second;
 }
 
-bool LocalRegistry::IsVacantAfter(const Kept& kept, const ExitReason& end) {
-  if (end.kind() == ExitReason::Kind::kNameConflict || end.kind() == ExitReason::Kind::kNameLost) return false;
+bool LocalRegistry::IsVacantAfter(const Kept& kept, absl::string_view name, const ExitReason& end) {
+  const bool is_about_a_name =
+      end.kind() == ExitReason::Kind::kNameConflict || end.kind() == ExitReason::Kind::kNameLost;
+  if (is_about_a_name && end.detail() == name) return false;
   return kept.after == NameKeep::After::kAnyEnd || end.is_abnormal();
 }
 
@@ -216,22 +220,27 @@ uint64_t LocalRegistry::Watch(absl::string_view name, Listener listener) {
   const std::vector<NameRecord> present = [&] {
     absl::MutexLock lock(&mu_);
     std::vector<NameRecord> records;
-    for (const auto& [owned, record] : names_) {
-      if (name.empty() || owned == name) records.push_back(record);
+    if (!name.empty()) {
+      if (const auto owned = names_.find(name); owned != names_.end()) records.push_back(owned->second);
+      return records;
     }
+    for (const auto& [owned, record] : names_) records.push_back(record);
     return records;
   }();
-  Watcher& watcher = watchers_[id];
-  watcher.name = std::string(name);
-  watcher.listener = std::move(listener);
-  for (const NameRecord& record : present) watcher.listener(record.name, &record);
+  watched_names_[id] = std::string(name);
+  Listener& kept = listeners_[std::string(name)][id] = std::move(listener);
+  for (const NameRecord& record : present) kept(record.name, &record);
   return id;
 }
 
 void LocalRegistry::Unwatch(uint64_t watch) {
   const internal::KernelCode kernel;
   absl::MutexLock change(&change_mu_);
-  watchers_.erase(watch);
+  const auto watched = watched_names_.extract(watch);
+  if (watched.empty()) return;
+  const auto listeners = listeners_.find(watched.mapped());
+  listeners->second.erase(watch);
+  if (listeners->second.empty()) listeners_.erase(listeners);
 }
 
 }  // namespace understudy

@@ -42,11 +42,6 @@ class LocalRegistry final : public Registry {
   void SetVacantElsewhere(absl::string_view name, bool is_vacant) override;
 
  private:
-  struct Watcher {
-    std::string name;  // empty: all names
-    Listener listener;
-  };
-
   void TellWatchers(absl::string_view name, const NameRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
   // The removed record of a name, and the hidden record that takes its place, if any.
   struct Taken {
@@ -71,7 +66,8 @@ class LocalRegistry final : public Registry {
   };
   // Null if `keeper` does not keep the name.
   Kept* FindKept(absl::string_view name, Pid keeper) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  static bool IsVacantAfter(const Kept& kept, const ExitReason& end);
+  // Whether the name is vacant after its owner has ended so: not if another actor has it now.
+  static bool IsVacantAfter(const Kept& kept, absl::string_view name, const ExitReason& end);
 
   internal::SystemCore& system_;
   // Held by RemoveAll, Keep and Free while they change names and call the publisher, so that the publisher learns in
@@ -79,7 +75,9 @@ class LocalRegistry final : public Registry {
   absl::Mutex keep_mu_ ABSL_ACQUIRED_BEFORE(change_mu_);
   // Taken by every change, before mu_, and held while listeners run.
   absl::Mutex change_mu_ ABSL_ACQUIRED_BEFORE(mu_);
-  std::map<uint64_t, Watcher> watchers_ ABSL_GUARDED_BY(change_mu_);
+  // The listeners of watches by the watched name, which is empty for all names, and by the watch.
+  std::map<std::string, std::map<uint64_t, Listener>, std::less<>> listeners_ ABSL_GUARDED_BY(change_mu_);
+  std::map<uint64_t, std::string> watched_names_ ABSL_GUARDED_BY(change_mu_);
   uint64_t last_watch_ ABSL_GUARDED_BY(change_mu_) = 0;
   absl::Mutex mu_;
   std::map<std::string, NameRecord, std::less<>> names_ ABSL_GUARDED_BY(mu_);
