@@ -70,6 +70,11 @@ TEST_F(OutstandingRequestsTest, APeerWithMoreCallsThanItMayHaveIsABadPeer) {
   EXPECT_FALSE(ties_.OnCalled(kAlsoThere, 1, kHere));
 }
 
+TEST_F(OutstandingRequestsTest, APeerThatUsesTheNumberOfACallWithoutAnAnswerAgainIsABadPeer) {
+  ASSERT_TRUE(ties_.OnCalled(kThere, 1, kHere));
+  EXPECT_FALSE(ties_.OnCalled(kThere, 1, kHere));
+}
+
 TEST_F(OutstandingRequestsTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
   ASSERT_TRUE(ties_.OnCalled(kThere, 1, kHere));
   ASSERT_TRUE(ties_.OnCalled(kThere, 2, kHere));

@@ -140,7 +140,7 @@ OutstandingRequests::Verdict OutstandingRequests::OnStreamArrived(const Signal& 
 }
 
 bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask, Pid callee) {
-  calls_.emplace(asker, ask);
+  if (!calls_.emplace(asker, ask).second) return false;
   if (internal::ItemBits(ask) != 0) streams_.OnCalled(asker, ask, callee);
   return calls_.size() <= 2 * limits::kAsksPerSessionMax;
 }

@@ -64,8 +64,8 @@ class OutstandingRequests {
     kBad,     // an item or credit of a stream beyond what was granted: a bad frame
   };
   Verdict OnArrived(const Signal& signal, bool is_granted);
-  // A call of the peer arrived. Returns false (a bad frame) if more than
-  // 2 * limits::kAsksPerSessionMax calls of the peer are unanswered.
+  // A call of the peer arrived. Returns false (a bad frame) if its asker has an unanswered call with that number
+  // already, or if more than 2 * limits::kAsksPerSessionMax calls of the peer are unanswered.
   [[nodiscard]] bool OnCalled(Pid asker, uint64_t ask, Pid callee);
   // The peer refused a message of this node. Returns the reply to its asker if the
   // message was a call that still waits for its answer.

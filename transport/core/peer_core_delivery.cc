@@ -117,7 +117,8 @@ bool PeerCore::HasCredit(const Message& message) {
     return false;
   }
   if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask, message.to)) {
-    peer_->session.EndForBadFrame(absl::StrCat("more calls without an answer than ", 2 * limits::kAsksPerSessionMax),
+    peer_->session.EndForBadFrame(absl::StrCat("a call with the number of one that has no answer yet, or more than ",
+                                               2 * limits::kAsksPerSessionMax, " calls without an answer"),
                                   Now());
     return false;
   }

@@ -97,9 +97,16 @@ PeerStreams::Verdict PeerStreams::OnArrived(const Signal& signal) {
       if (stream->state != Carried::State::kOpen) return Verdict::kBad;
       return stream->ledger.Add(signal.payload.bytes()) ? Verdict::kDeliver : Verdict::kBad;
     case SignalKind::kStreamCredit:
-    case SignalKind::kUploadCredit:
-      stream->state = Carried::State::kOpen;
-      return stream->ledger.Return(internal::ItemsOfCredit(signal)) ? Verdict::kDeliver : Verdict::kBad;
+    case SignalKind::kUploadCredit: {
+      // Credit for no item says only that an upload is read, so it comes once. A peer could send any number of it.
+      const bool is_first = std::exchange(stream->state, Carried::State::kOpen) == Carried::State::kAwaitsReader;
+      const uint64_t items = internal::ItemsOfCredit(signal);
+      return (items > 0 || is_first) && stream->ledger.Return(items) ? Verdict::kDeliver : Verdict::kBad;
+    }
+    case SignalKind::kUploadEnd:
+      // The asker ends the items of an upload that is read. Of another the actor would not keep it.
+      if (stream->state == Carried::State::kAwaitsReader) return Verdict::kBad;
+      [[fallthrough]];
     default:
       stream->state = Carried::State::kOver;
       return Verdict::kDeliver;

@@ -63,6 +63,12 @@ TEST(PeerStreamsTest, AnItemBeyondTheCreditIsBad) {
   EXPECT_EQ(streams.OnArrived(Item(kThere, kHere)), Verdict::kBad);
 }
 
+TEST(PeerStreamsTest, CreditForNoItemIsBad) {
+  PeerStreams streams;
+  streams.OnCalled(kThere, kAsk, kHere);
+  EXPECT_EQ(streams.OnArrived(Credit(kThere, kHere, 0)), Verdict::kBad);
+}
+
 TEST(PeerStreamsTest, BytesBeyondTheCreditAreBad) {
   PeerStreams streams;
   streams.OnSent(kHere, kAsk, kThere);
@@ -207,10 +213,24 @@ TEST(PeerUploadsTest, AnItemWithoutRoomEndsItAtBothEnds) {
   EXPECT_EQ(here.asked(), 1U) << "the call goes on";
 }
 
+TEST(PeerUploadsTest, AnEndOfItemsBeforeTheUploadIsReadIsBad) {
+  PeerStreams there;
+  there.OnCalled(kHere, kUpload, kThere);
+  EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadEnd, kHere, kThere)), Verdict::kBad);
+}
+
+TEST(PeerUploadsTest, CreditForNoItemIsGoodOnlyWhenTheReadingBegins) {
+  PeerStreams here;
+  here.OnSent(kHere, kUpload, kThere);
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCredit, kThere, kHere)), Verdict::kDeliver);
+  EXPECT_EQ(here.OnArrived(OfUpload(SignalKind::kUploadCredit, kThere, kHere)), Verdict::kBad);
+}
+
 TEST(PeerUploadsTest, TheSessionsEndCancelsTheCallsWhoseUploadsAreNotOver) {
   PeerStreams there;
   there.OnCalled(kHere, kUpload, kThere);
   there.OnCalled(kHere, kUpload | 1, kThere);
+  EXPECT_TRUE(there.OnPosted(OfUpload(SignalKind::kUploadCredit, kThere, kHere)));
   EXPECT_EQ(there.OnArrived(OfUpload(SignalKind::kUploadEnd, kHere, kThere)), Verdict::kDeliver);
   const std::vector<Signal> told = there.End("cut");
   ASSERT_EQ(told.size(), 1U);
