@@ -222,13 +222,14 @@ TEST(UnhandledMailSeedsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
 
 // Looks each millisecond.
 bool BlockUntil(ActorSystem& system, const std::function<bool()>& is_over) {
-  return system.executor().BlockUntil(
+  Executor& executor = system.executor();  // the last timer may come when the system is being destroyed
+  return executor.BlockUntil(
       [&] {
         if (is_over()) return true;
-        system.executor().RunAt(system.clock().Now() + absl::Milliseconds(1), [&] { system.executor().Notify(); });
+        executor.RunAt(executor.clock().Now() + absl::Milliseconds(1), [&executor] { executor.Notify(); });
         return false;
       },
-      system.clock().Now() + absl::Minutes(1));
+      executor.clock().Now() + absl::Minutes(1));
 }
 
 TEST(UnhandledMailThreadsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
