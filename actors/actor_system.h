@@ -364,7 +364,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null unless this system reports fatal signals
   internal::SystemLog log_;
   const std::unique_ptr<ThreadPool> own_pool_;  // null if options_.executor is given
-  // Its class is not included here, because what a program that only spawns and asks compiles would be a quarter more.
+  // A pointer, because with the kernel's header a program that only spawns and asks would compile a quarter more.
   const std::unique_ptr<internal::SystemCore> owned_core_;
   internal::SystemCore& core_;
   const std::unique_ptr<Registry> registry_;

@@ -10,15 +10,7 @@
 #include "absl/strings/string_view.h"
 
 namespace understudy {
-namespace {
-
-// The character with which a text begins; no bytes if the text does not begin with valid UTF-8.
-struct Character {
-  size_t bytes = 0;
-  uint32_t code = 0;
-};
-
-Character FirstCharacter(absl::string_view text) {
+Utf8Character FirstUtf8Character(absl::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return {1, first};
   if (first < 0xc2 || first > 0xf4) return {};
@@ -35,6 +27,8 @@ Character FirstCharacter(absl::string_view text) {
   if (code < least || is_surrogate || code > 0x10ffff) return {};
   return {bytes, code};
 }
+
+namespace {
 
 bool IsPrintable(uint32_t code) {
   const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
@@ -53,7 +47,7 @@ int HexValue(char digit) {
 std::string PrintableText(absl::string_view text, Backslashes backslashes) {
   std::string out;
   while (!text.empty()) {
-    const Character next = FirstCharacter(text);
+    const Utf8Character next = FirstUtf8Character(text);
     if (next.bytes != 0 && IsPrintable(next.code)) {
       if (next.code == '\\' && backslashes == Backslashes::kDouble) out += '\\';
       absl::StrAppend(&out, text.substr(0, next.bytes));

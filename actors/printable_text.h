@@ -3,11 +3,22 @@
 #ifndef UNDERSTUDY_ACTORS_PRINTABLE_TEXT_H_
 #define UNDERSTUDY_ACTORS_PRINTABLE_TEXT_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace understudy {
+
+struct Utf8Character {
+  size_t bytes = 0;
+  uint32_t code = 0;  // of Unicode
+};
+
+// Returns the character with which a text begins that is not empty; one without bytes if the text does not begin with
+// valid UTF-8.
+Utf8Character FirstUtf8Character(absl::string_view text);
 
 // kDouble: the result stands for one text only (TextFromPrintable). kKeep: for people, or for text that is escaped
 // already.

@@ -3,15 +3,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
-#include "understudy/actors/check.h"
 #include "understudy/actors/internal/system/tracing.h"
-#include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/trace.h"
 
 namespace understudy {
 
 TraceScope::TraceScope(ActorSystem& system, absl::string_view name) : outer_(internal::this_trace) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "a TraceScope in an actor's turn; use context().StartTrace");
+  ActorSystem::CheckOutsideOfActors("a TraceScope in an actor's turn; use context().StartTrace");
   internal::Tracing* const tracing = system.tracing();
   if (tracing == nullptr) return;
   if (outer_ != nullptr) {
@@ -23,7 +21,7 @@ TraceScope::TraceScope(ActorSystem& system, absl::string_view name) : outer_(int
 
 TraceScope::TraceScope(ActorSystem& system, absl::string_view name, const TraceContext& caller)
     : outer_(internal::this_trace) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "a TraceScope in an actor's turn; use context().StartTrace");
+  ActorSystem::CheckOutsideOfActors("a TraceScope in an actor's turn; use context().StartTrace");
   internal::this_trace = nullptr;
   internal::Tracing* const tracing = system.tracing();
   if (tracing != nullptr && caller.is_sampled && tracing->AdmitsForeign()) Begin(*tracing, name, caller);

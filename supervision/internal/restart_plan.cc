@@ -65,8 +65,8 @@ absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
-// True if the child ended because another actor has its name, and may wait for the name. The reason may also be about
-// another name: that of an actor to which the child is linked, or one that the child has claimed itself.
+// Returns true if the child ended because another actor has its name, and may wait for the name. A conflict may also be
+// over another name: that of an actor to which the child is linked, or one that the child has claimed itself.
 bool MayPark(const ChildSpec& child, const ExitReason& reason) {
   const bool is_about_a_name =
       reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;

@@ -114,7 +114,7 @@ TEST(RestartPlanNames, AConflictOverANameThatIsNotTheChildsIsAnOrdinaryFailure) 
   EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted);
 }
 
-// Such a reason comes along a link, or is about a name that the child has claimed itself.
+// A conflict over another name comes along a link, or is over one that the child has claimed itself.
 TEST(RestartPlanNames, AChildWithANameIsNotParkedAfterAConflictOverAnother) {
   PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "a"));
   plan.StartAll();

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "understudy/actors/printable_text.h"
 
 namespace understudy::tool {
 namespace {
@@ -41,17 +42,13 @@ bool IsWide(uint32_t code) {
                      [code](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
-// The character with which the text begins. A byte that is not part of valid UTF-8 is one of one column.
+// Returns the character with which the text begins. A byte that is not part of valid UTF-8 counts as one of one column.
 Character First(absl::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const size_t bytes = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (bytes == 1 || bytes > text.size()) return {1, 1};
-  uint32_t code = first & (0x7fU >> bytes);
-  for (size_t i = 1; i < bytes; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
-  return {bytes, IsWide(code) ? size_t{2} : size_t{1}};
+  const Utf8Character first = FirstUtf8Character(text);
+  return {std::max(first.bytes, size_t{1}), IsWide(first.code) ? size_t{2} : size_t{1}};
 }
 
-// As much of the beginning of the UTF-8 text as fits into the columns.
+// Returns the beginning of the UTF-8 text, as much as fits into the columns.
 absl::string_view FirstColumns(absl::string_view line, size_t columns) {
   for (size_t i = 0; i < line.size();) {
     const Character next = First(line.substr(i));

@@ -16,7 +16,7 @@ struct Window {
   size_t columns = 0;
 };
 
-// The columns that UTF-8 text takes: two for each wide character (those of East Asia and emoji, as in Unicode's
+// Returns how many columns UTF-8 text takes: two for each wide character (those of East Asia and emoji, as in Unicode's
 // EastAsianWidth.txt, by blocks) and one for each other one.
 size_t Columns(absl::string_view text);
 

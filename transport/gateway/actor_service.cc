@@ -43,9 +43,8 @@ class ActorService::UnaryCall final : public CallReactor, public ClientCall {
 
   // The client and the gateway's bounds are checked before anything is kept of the request.
   void Begin() {
-    absl::Status allowed = CheckCall(service_.host_, service_.exported_, call_.context());
-    if (allowed.ok()) allowed = service_.host_.budget->Admit(CallKind::kUnary);
-    if (!allowed.ok()) return End(std::move(allowed));
+    absl::Status admitted = AdmitCall(service_.host_, service_.exported_, call_.context(), CallKind::kUnary);
+    if (!admitted.ok()) return End(std::move(admitted));
     is_admitted_ = true;
     call_.ReadRequest(&request_);
   }

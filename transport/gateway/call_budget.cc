@@ -11,6 +11,8 @@
 
 namespace understudy::internal {
 
+absl::Status DrainingError() { return absl::UnavailableError("the gateway is draining"); }
+
 absl::Status CallBudget::Admit(CallKind kind) {
   absl::Status admitted = kind == CallKind::kStream ? AddStream() : absl::OkStatus();
   if (admitted.ok() && calls_.fetch_add(1, std::memory_order_relaxed) >= bounds_.calls_max) {
@@ -24,7 +26,7 @@ absl::Status CallBudget::Admit(CallKind kind) {
 
 absl::Status CallBudget::AddStream() {
   absl::MutexLock lock(&streams_mu_);
-  if (!takes_streams_) return absl::UnavailableError("the gateway is draining");
+  if (!takes_streams_) return DrainingError();
   if (streams_ >= bounds_.streams_max) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the gateway has ", bounds_.streams_max, " streams under way, the most that it takes at once"));

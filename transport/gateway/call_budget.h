@@ -16,6 +16,9 @@ namespace understudy::internal {
 
 enum class CallKind { kUnary, kStream };
 
+// Unavailable: the error of calls that a drain refuses or ends.
+absl::Status DrainingError();
+
 class CallBudget {
  public:
   struct Bounds {
@@ -31,7 +34,7 @@ class CallBudget {
   [[nodiscard]] absl::Status Admit(CallKind kind);
   // An admitted call is over, which counts with these bytes.
   void Release(CallKind kind, size_t request_bytes, size_t reply_bytes = 0);
-  // Adds the bytes of a message to those of an admitted call, or returns ResourceExhausted with the bound that is
+  // These add the bytes of a message to those of an admitted call, or return ResourceExhausted with the bound that is
   // reached.
   [[nodiscard]] absl::Status AddRequest(size_t bytes);
   [[nodiscard]] absl::Status AddReply(size_t bytes);

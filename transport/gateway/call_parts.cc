@@ -26,6 +26,7 @@
 #include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
+#include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/service_host.h"
@@ -86,13 +87,13 @@ class TextBudget {
 
 }  // namespace
 
-absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
-                       const grpc::ServerContextBase& context) {
-  absl::Status allowed = CheckClient(exported, context);
-  if (allowed.ok() && !host.is_ready.load(std::memory_order_relaxed)) {
+absl::Status AdmitCall(const ServiceHost& host, const ExportedService& exported, const grpc::ServerContextBase& context,
+                       CallKind kind) {
+  if (absl::Status allowed = CheckClient(exported, context); !allowed.ok()) return allowed;
+  if (!host.is_ready.load(std::memory_order_relaxed)) {
     return absl::UnavailableError("the actors of this node have not started yet: call again later");
   }
-  return allowed;
+  return host.budget->Admit(kind);
 }
 
 absl::Status EndOfAsk(const ServiceHost& host, const ExportedService& exported, Pid asked, absl::Status outcome) {

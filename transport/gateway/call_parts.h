@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/pid.h"
+#include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/service_host.h"
 
@@ -21,10 +22,10 @@ namespace understudy::internal {
 // disconnected, or whose request gRPC refused, never sees this error.
 absl::Status NoRequestError();
 
-// Returns PermissionDenied unless the client of the call may call the service (ExportedService::ForClients), and
-// Unavailable until the gateway is ready.
-absl::Status CheckCall(const ServiceHost& host, const ExportedService& exported,
-                       const grpc::ServerContextBase& context);
+// Admits a call, whose request has not been read yet, to the budget. PermissionDenied unless the client may call the
+// service (ExportedService::ForClients); Unavailable until the gateway is ready; or the errors of CallBudget::Admit.
+absl::Status AdmitCall(const ServiceHost& host, const ExportedService& exported, const grpc::ServerContextBase& context,
+                       CallKind kind);
 
 // Returns how a call ends whose ask of the actor `asked` has ended with `outcome`: the same, unless the actor ended
 // before the request reached it. Then its name says how: Restarting if another actor has the name or will have it, else

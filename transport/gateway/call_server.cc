@@ -23,6 +23,7 @@
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/grpc/grpc_queue.h"
+#include "understudy/transport/grpc/grpc_time.h"
 
 namespace understudy::internal {
 namespace {
@@ -102,9 +103,7 @@ void CallServer::Shutdown(absl::Time deadline) {
       deadline = std::min(deadline, absl::Now() + limits::kConnectionsCloseWithin);
     }
     const absl::Duration wait = std::min(pause, deadline - absl::Now());
-    const gpr_timespec until =
-        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(absl::ToInt64Nanoseconds(wait), GPR_TIMESPAN));
-    is_over = grpc_completion_queue_next(told, until, nullptr).type == GRPC_OP_COMPLETE;
+    is_over = grpc_completion_queue_next(told, GrpcDeadlineIn(wait), nullptr).type == GRPC_OP_COMPLETE;
   }
   server_->Shutdown(absl::ToChronoTime(deadline));  // cancels the calls that are left at the deadline
   waits_.Stop();

@@ -1,6 +1,5 @@
 #include "understudy/transport/gateway/client_waits.h"
 
-#include <grpc/support/time.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/server_context.h>
 
@@ -12,6 +11,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/grpc/grpc_queue.h"
+#include "understudy/transport/grpc/grpc_time.h"
 
 namespace understudy::internal {
 
@@ -33,10 +33,7 @@ void ClientWaits::SetAlarm() {
   if (waits_.empty()) return;
   const absl::Duration left = std::max(waits_.begin()->second.until - Clock::Real().Now(), absl::ZeroDuration());
   alarm_ = std::make_unique<grpc::Alarm>();
-  alarm_->Set(
-      ProcessQueue(),
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(absl::ToInt64Nanoseconds(left), GPR_TIMESPAN)),
-      HandOver(&expiry_));
+  alarm_->Set(ProcessQueue(), GrpcDeadlineIn(left), HandOver(&expiry_));
 }
 
 void ClientWaits::CancelExpired() {

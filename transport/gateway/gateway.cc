@@ -62,6 +62,12 @@ absl::Status CheckBound(absl::string_view field, int64_t value, int64_t at_most)
       absl::StrCat("GatewayOptions::", field, " is ", value, ": expected 1 to ", at_most));
 }
 
+absl::Status CheckPositive(absl::string_view field, absl::Duration value) {
+  if (value > absl::ZeroDuration()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("GatewayOptions::", field, " is ", absl::FormatDuration(value), ": expected more than 0"));
+}
+
 absl::Status CheckMetadataKey(absl::string_view key) {
   const auto is_allowed = [](char c) {
     return absl::ascii_islower(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
@@ -124,16 +130,6 @@ absl::Status CheckExports(const GatewayOptions& options) {
         "GatewayOptions::exports is empty: expected at least one service, or a node whose health the gateway serves");
   }
   std::set<std::string> services;
-  for (const ExportedService& exported : options.exports) services.insert(exported.service());
-  for (const ExportedService& exported : options.exports) {
-    // Health knows a service by its own name and by its actor's.
-    if (exported.actor() != exported.service() && services.count(exported.actor()) > 0) {
-      return absl::InvalidArgumentError(absl::StrCat("the export of ", exported.service(),
-                                                     ": its actor has the name of ", "another exported service, ",
-                                                     exported.actor()));
-    }
-  }
-  services.clear();
   for (const ExportedService& exported : options.exports) {
     absl::Status valid = CheckExport(exported, options.credentials.tls.has_value());
     if (!valid.ok()) return valid;
@@ -141,6 +137,13 @@ absl::Status CheckExports(const GatewayOptions& options) {
       return absl::InvalidArgumentError(
           absl::StrCat(exported.service(), " is exported twice: a client's call names a service, so it has one actor"));
     }
+  }
+  // Health knows a service by its own name and by its actor's.
+  for (const ExportedService& exported : options.exports) {
+    if (exported.actor() == exported.service() || services.count(exported.actor()) == 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("the export of ", exported.service(),
+                                                   ": its actor has the name of another exported service, ",
+                                                   exported.actor()));
   }
   return absl::OkStatus();
 }
@@ -151,16 +154,8 @@ absl::Status CheckOptions(const GatewayOptions& options) {
   if (valid.ok() && options.listen.empty()) {
     valid = absl::InvalidArgumentError("GatewayOptions::listen is empty: expected at least one address");
   }
-  if (valid.ok() && options.default_timeout <= absl::ZeroDuration()) {
-    valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::default_timeout is ",
-                                                    absl::FormatDuration(options.default_timeout),
-                                                    ": expected more than 0"));
-  }
-  if (valid.ok() && options.transfer_timeout <= absl::ZeroDuration()) {
-    valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::transfer_timeout is ",
-                                                    absl::FormatDuration(options.transfer_timeout),
-                                                    ": expected more than 0"));
-  }
+  if (valid.ok()) valid = CheckPositive("default_timeout", options.default_timeout);
+  if (valid.ok()) valid = CheckPositive("transfer_timeout", options.transfer_timeout);
   if (valid.ok() &&
       (options.connection_idle_max < absl::Milliseconds(1) || options.connection_idle_max > absl::Hours(24))) {
     valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::connection_idle_max is ",

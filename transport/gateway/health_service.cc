@@ -20,6 +20,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/gateway.pb.h"
+#include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
@@ -53,8 +54,6 @@ absl::StatusOr<std::string> TakeService(bool ok, ReadItem& request) {
   }
   return parsed.service();
 }
-
-grpc::Status Draining() { return {grpc::StatusCode::UNAVAILABLE, "the gateway is draining"}; }
 
 grpc::ByteBuffer HealthReplyOf(Serving status) {
   proto::HealthReply reply;
@@ -129,7 +128,7 @@ class HealthService::WatchCall final : public CallReactor {
     if (is_writing_ || has_ended_) return;
     if (is_cancelled_) return EndLocked(grpc::Status::CANCELLED);
     if (!service_.has_value()) {
-      if (health_.is_draining_) EndLocked(Draining());
+      if (health_.is_draining_) EndLocked(ToGrpc(DrainingError()));
       return;
     }
     const Serving status = health_.StatusOf(*service_);
@@ -139,7 +138,7 @@ class HealthService::WatchCall final : public CallReactor {
       is_writing_ = true;
       call_.Write(reply_);
     } else if (health_.is_draining_) {
-      EndLocked(Draining());
+      EndLocked(ToGrpc(DrainingError()));
     }
   }
 

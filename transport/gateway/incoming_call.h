@@ -95,8 +95,8 @@ class IncomingCall final {
   void ReadRequest(ReadItem* item);
   // Begins to write. One write is under way at a time.
   void Write(const grpc::ByteBuffer& answer);
-  // From here on the client must take what is left of the call in time (client_waits.h); else the call is cancelled.
-  // For a call that ends behind a write that is under way: Finish does it too.
+  // Cancels the call if the client does not take what is left of it in time from now on (client_waits.h). Finish and
+  // WriteAndFinish do this too; a call that is to end behind a write that is under way does it before them.
   void LimitEnd();
   // Ends the call, with `status`, or with an answer and OK. Call one of these once, while no write is under way.
   void Finish(const grpc::Status& status);

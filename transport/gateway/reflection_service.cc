@@ -18,10 +18,11 @@
 #include "google/protobuf/descriptor.pb.h"
 #include "understudy/actors/cut_text.h"
 #include "understudy/proto/reflection.pb.h"
-#include "understudy/transport/gateway/call_parts.h"
+#include "understudy/transport/gateway/call_budget.h"
 #include "understudy/transport/gateway/call_server.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
+#include "understudy/transport/gateway/rpc_status.h"
 #include "understudy/transport/gateway/service_host.h"
 #include "understudy/transport/grpc/byte_buffers.h"
 
@@ -44,7 +45,7 @@ class ReflectionService::Call final : public CallReactor {
   Call(ReflectionService& service, IncomingCall& call) : service_(service), call_(call) {
     absl::MutexLock lock(&service_.mu_);
     if (service_.is_draining_) {
-      EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
+      EndLocked(ToGrpc(DrainingError()));
     } else if (service_.calls_.size() >= limits::kReflectionCallsMax) {
       EndLocked({grpc::StatusCode::RESOURCE_EXHAUSTED,
                  absl::StrCat("the gateway has ", limits::kReflectionCallsMax, " calls of reflection under way")});
@@ -57,7 +58,7 @@ class ReflectionService::Call final : public CallReactor {
   // The service's lock is held, as the caller's analysis knows it by another name.
   void Drain() {
     service_.mu_.AssertHeld();
-    if (!is_writing_) EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
+    if (!is_writing_) EndLocked(ToGrpc(DrainingError()));
   }
 
   void OnReadDone(bool ok) override {
@@ -82,7 +83,7 @@ class ReflectionService::Call final : public CallReactor {
     absl::MutexLock lock(&service_.mu_);
     is_writing_ = false;
     if (!ok) return EndLocked(grpc::Status::CANCELLED);
-    if (service_.is_draining_) return EndLocked({grpc::StatusCode::UNAVAILABLE, "the gateway is draining"});
+    if (service_.is_draining_) return EndLocked(ToGrpc(DrainingError()));
     call_.Read(&request_);
   }
   void OnCancel() override {}  // the read or the write under way fails

@@ -33,10 +33,9 @@
 namespace understudy::internal {
 
 bool StreamCall::Admit() {
-  absl::Status allowed = CheckCall(host_, exported_, call_.context());
-  if (allowed.ok()) allowed = host_.budget->Admit(CallKind::kStream);
-  is_admitted_ = allowed.ok();
-  if (!is_admitted_) End(std::move(allowed));
+  absl::Status admitted = AdmitCall(host_, exported_, call_.context(), CallKind::kStream);
+  is_admitted_ = admitted.ok();
+  if (!is_admitted_) End(std::move(admitted));
   return is_admitted_;
 }
 

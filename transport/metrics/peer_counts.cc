@@ -40,8 +40,8 @@ std::map<std::string, PeerSums> PeerCounts::Look(const std::vector<PeerStatus>& 
       ++other;
       continue;
     }
-    AddCounters(forgotten_, other->second);
-    has_forgotten_ = true;
+    if (!forgotten_.has_value()) forgotten_.emplace();
+    AddCounters(*forgotten_, other->second);
     other = others_.erase(other);
   }
   labels_.KeepOnly(present);
@@ -54,7 +54,7 @@ std::map<std::string, PeerSums> PeerCounts::Look(const std::vector<PeerStatus>& 
     AddCounters(sum.counts, peer);
     AddGauges(sum.counts, peer);
   }
-  if (has_forgotten_) AddCounters(sums[LabelBound::kOther].counts, forgotten_);
+  if (forgotten_.has_value()) AddCounters(sums[LabelBound::kOther].counts, *forgotten_);
   return sums;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/optional.h"
 #include "understudy/transport/metrics/label_bound.h"
 #include "understudy/transport/metrics/metrics_limits.h"
 #include "understudy/transport/node_status.h"
@@ -32,8 +33,8 @@ class PeerCounts {
  private:
   LabelBound labels_{limits::kMetricsPeersMax};
   std::map<std::string, PeerStatus> others_;  // the peers that share a label, by name, as the last look saw them
-  PeerStatus forgotten_;                      // the counters of those that shared it, and that the node has forgotten
-  bool has_forgotten_ = false;
+  // The counters of those that shared a label and that the node has forgotten; none if there were none.
+  absl::optional<PeerStatus> forgotten_;
 };
 
 }  // namespace understudy::internal

@@ -1,6 +1,5 @@
 #include "understudy/transport/tracing/otlp_exporter.h"
 
-#include <grpc/support/time.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -26,6 +25,7 @@
 #include "understudy/proto/otlp/otlp.grpc.pb.h"
 #include "understudy/proto/otlp/otlp.pb.h"
 #include "understudy/transport/grpc/grpc_credentials.h"
+#include "understudy/transport/grpc/grpc_time.h"
 #include "understudy/transport/sockets/thread.h"
 #include "understudy/transport/tracing/otlp_spans.h"
 #include "understudy/transport/tracing/span_queue.h"
@@ -166,10 +166,7 @@ class OtlpExporter::Parts {
     for (size_t i = from; i < to; ++i) *scope.add_spans() = internal::ToOtlp(spans_[i], epoch);
 
     grpc::ClientContext context;
-    // On the monotonic clock, because the wall clock may be set.
-    context.set_deadline(
-        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                     gpr_time_from_nanos(absl::ToInt64Nanoseconds(options_.answers_within), GPR_TIMESPAN)));
+    context.set_deadline(internal::GrpcDeadlineIn(options_.answers_within));
     {
       absl::MutexLock lock(&mu_);
       if (is_stopping_) context.TryCancel();

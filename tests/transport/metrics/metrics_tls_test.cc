@@ -46,7 +46,7 @@ class MetricsTlsTest : public ::testing::Test {
     return Credentials::Tls(certificates_->Files(authority, "scraped"));
   }
 
-  // Makes the authority's certificate that of served.pem and served.key.
+  // Copies the authority's certificate and its key to served.pem and served.key.
   static void Serve(const std::string& authority) {
     for (const char* end : {".pem", ".key"}) {
       const std::string next = File(absl::StrCat("next", end));
@@ -58,6 +58,15 @@ class MetricsTlsTest : public ::testing::Test {
     absl::StatusOr<std::unique_ptr<Metrics>> started = Metrics::Start(system_, std::move(options));
     ASSERT_TRUE(started.ok()) << started.status();
     metrics_ = *std::move(started);
+  }
+  // Serves the old certificate, and then lets the new one stand in the same files.
+  void RenewCertificate() {
+    Serve("old");
+    StartMetrics(
+        {.credentials = Credentials::Tls(
+             {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")})});
+    EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
+    Serve("new");
   }
   // Returns the server's answer to a client that trusts the authority; empty if the handshake fails.
   std::string Get(const std::string& path, const std::string& authority) {
@@ -104,12 +113,7 @@ TEST_F(MetricsTlsTest, AClientWithoutTlsGetsNothingAndDisturbsNobody) {
 }
 
 TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoon) {
-  Credentials credentials = Credentials::Tls(
-      {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")});
-  Serve("old");
-  StartMetrics({.credentials = credentials});
-  EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
-  Serve("new");
+  RenewCertificate();
   const MonotonicTime deadline = Clock::Real().Now() + kWithin;
   std::string answer;
   while (answer.empty() && Clock::Real().Now() < deadline) answer = Get("/livez", "new");
@@ -117,12 +121,7 @@ TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoon) {
 }
 
 TEST_F(MetricsTlsTest, ARenewedCertificateIsServedSoonAlsoIfThereIsAlwaysAConnection) {
-  Credentials credentials = Credentials::Tls(
-      {.certificate_file = File("served.pem"), .key_file = File("served.key"), .ca_file = File("old/ca.pem")});
-  Serve("old");
-  StartMetrics({.credentials = credentials});
-  EXPECT_THAT(Get("/livez", "old"), HasSubstr("200 OK"));
-  Serve("new");
+  RenewCertificate();
   // Several, so that the server has accepted one before another ends.
   std::deque<std::unique_ptr<RawClient>> silent;
   const MonotonicTime deadline = Clock::Real().Now() + kWithin;
