@@ -114,6 +114,7 @@ class Node::Parts {
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
   const std::string& listens_at() const { return invitation_.has_value() ? invitation_->listen : options_.listen; }
+  const std::string& advertised() const { return options_.advertise.empty() ? address_ : options_.advertise; }
   absl::Status Listen();
   absl::Status WatchParent();
   void JoinParent();
@@ -188,7 +189,7 @@ absl::Status Node::Parts::Start() {
       .accept = [this](
                     std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
                     NodeCore::OnStreamOver on_over) { return Accept(std::move(stream), identity, std::move(on_over)); },
-      .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
+      .expect = [this](absl::string_view node) { return core_->ExpectChild(node); },
       .forget = [this](absl::string_view node) { core_->ForgetPeer(node); },
       .crashed = [this](const CrashReport& crash, const ExitReason& reason) { system_.TellCrash(crash, reason); }});
   spawner_ = std::make_unique<internal::NodeSpawner>(
@@ -198,7 +199,7 @@ absl::Status Node::Parts::Start() {
       options_.grants, [this](Grants grants) { core_ = std::make_unique<NodeCore>(CoreOptions(std::move(grants))); });
   if (!granted.ok()) return granted;
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
-  core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
+  core_->SetAdvertise(advertised());
   if (absl::Status watching = WatchParent(); !watching.ok()) return watching;
   // Nothing below fails. Up to here the core has neither actors nor peers, so a failed start has nothing to undo.
   has_started_ = true;
@@ -242,12 +243,12 @@ NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
 
 // The names of this process's parent and process children may be claimed only over the inherited connections.
 bool Node::Parts::MayClaim(const StreamIdentity& identity, absl::string_view node) {
-  if (invitation_.has_value() && invitation_->parent == node) return identity.proof == StreamIdentity::Proof::kParent;
+  if (invitation_.has_value() && invitation_->parent() == node) return identity.proof == StreamIdentity::Proof::kParent;
   return !processes_->IsChild(node) || identity.proof == StreamIdentity::Proof::kProcessChild;
 }
 
 SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
-  if (invitation_.has_value() && invitation_->parent == peer) {
+  if (invitation_.has_value() && invitation_->parent() == peer) {
     return internal::ProcessSessionTimes(options_.times, invitation_->silence);
   }
   const absl::optional<absl::Duration> silence = processes_->SilenceOf(peer);
@@ -274,14 +275,13 @@ absl::Status Node::Parts::WatchParent() {
       internal::ParentWatch::Start(invitation_->descriptor, [this] { OnParentGone(); });
   if (!watch.ok()) return watch.status();
   parent_watch_ = *std::move(watch);
-  return core_->SetPeer(invitation_->parent, internal::ParentDialer::kAddress);
+  return absl::OkStatus();
 }
 
 void Node::Parts::JoinParent() {
   internal::ProcessLinkOptions link;
-  link.node = name();
-  link.parent = invitation_->parent;
-  link.address = options_.advertise.empty() ? address_ : options_.advertise;
+  link.proxy = invitation_->proxy;
+  link.address = advertised();
   link.on_stop = [this] { RequestStop(); };
   link.on_peer = [this](absl::string_view node, absl::string_view address) {
     const auto install = [this](Grants grants) { core_->SetGrants(std::move(grants)); };
@@ -293,11 +293,10 @@ void Node::Parts::JoinParent() {
     const absl::Status added = AddPeer(node, address);
     if (!added.ok()) system_.log().Write(LogSeverity::kError, added.message());
   };
-  link.on_lost = [this](const absl::Status& why) {
-    system_.log().Write(LogSeverity::kError, absl::StrCat("no answer from the parent: ", why.message()));
-    parent_watch_->ParentIsGone();
-  };
   link_ = internal::StartProcessLink(system_, std::move(link));
+  // Last, because the session may begin at once: OnPeer calls link_.connected.
+  const absl::Status dialled = core_->SetPeer(invitation_->parent(), internal::ParentDialer::kAddress);
+  UNDERSTUDY_CHECK(dialled.ok(), "the first peer of a node has a place: ", dialled.message());
 }
 
 absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view address) {
@@ -315,9 +314,11 @@ void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
   // Run counts an event that it refuses.
   if (peer_listener_.has_value()) (void)peer_listener_->Run([this, event] { options_.on_peer(event); });
-  const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
-  if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
-    parent_watch_->ParentIsGone();
+  if (invitation_.has_value() && event.node == invitation_->parent()) {
+    // There is one connection, so after a refusal there is no other.
+    const bool is_over = event.kind == PeerEvent::Kind::kEnded || event.kind == PeerEvent::Kind::kRefused;
+    if (event.kind == PeerEvent::Kind::kUp) link_.connected();
+    if (is_over && !leaving_.load(std::memory_order_acquire)) parent_watch_->ParentIsGone();
   }
   if (event.kind == PeerEvent::Kind::kFailed) processes_->SessionFailed(event.node, event.detail);
   absl::MutexLock lock(&peers_mu_);

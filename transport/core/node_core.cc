@@ -93,6 +93,16 @@ void NodeCore::SetAdvertise(absl::string_view address) {
 }
 
 absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
+  return KeepPeer(node, [address](PeerCore& core) { core.SetKept(true, address); });
+}
+
+absl::Status NodeCore::ExpectChild(absl::string_view node) {
+  const NodeCoreOptions& options = parts_.options;
+  const SessionTimes times = options.times_for != nullptr ? options.times_for(node) : options.times;
+  return KeepPeer(node, [&times](PeerCore& core) { core.Expect(times); });
+}
+
+absl::Status NodeCore::KeepPeer(absl::string_view node, absl::FunctionRef<void(PeerCore&)> keep) {
   absl::Status valid = ValidateNodeName(node);
   if (!valid.ok()) return valid;
   if (node == parts_.options.node) {
@@ -106,7 +116,7 @@ absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address
       return absl::ResourceExhaustedError(
           absl::StrCat("a node has at most ", limits::kPeersMax, " peers, and no place for node ", node));
     }
-    core->SetKept(true, address);
+    keep(*core);
   }
   core->Settle(Change::kCall);
   return absl::OkStatus();

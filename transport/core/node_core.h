@@ -85,6 +85,9 @@ class NodeCore final : public Router,
   // InvalidArgument if `node` is not a valid node name or is this node's own, and
   // ResourceExhausted if there are limits::kPeersMax peers already.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
+  // Like SetPeer without an address, for a process of that name which this node is about to start: a session with
+  // another process of that name ends. From now on, may_claim must let that process alone have the name.
+  absl::Status ExpectChild(absl::string_view node);
   // Stops dialling `node`, and gives up its place unless it has a session. A live
   // session goes on.
   void ForgetPeer(absl::string_view node);
@@ -155,6 +158,8 @@ class NodeCore final : public Router,
 
   // Returns the peer's core, which is a new one unless the peer is in the table; null if all places are taken.
   PeerCore* AddPeer(absl::string_view node, internal::PeerOrigin origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
+  // Calls `keep` with the core of `node`, which is to be kept. See SetPeer for the errors.
+  absl::Status KeepPeer(absl::string_view node, absl::FunctionRef<void(PeerCore&)> keep);
   // Calls `reach` with the core that probably has a session with the incarnation at `node`, and if that returns false,
   // with the core of the peer of that name. Returns nothing as soon as `reach` returns true, else the reason why the
   // incarnation cannot be reached.

@@ -126,6 +126,15 @@ void PeerCore::SetKept(bool is_kept, absl::string_view address) {
   Apply();
 }
 
+void PeerCore::Expect(const SessionTimes& times) {
+  const Locked lock(*this);
+  peer_->session.BeginAnew(times, Now());
+  peer_->is_kept = true;
+  peer_->configured_address.clear();
+  UpdateDialable();
+  Apply();
+}
+
 void PeerCore::SetGrants(std::shared_ptr<const Grants> grants) {
   const Locked lock(*this);
   peer_->grants = std::move(grants);

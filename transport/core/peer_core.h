@@ -114,6 +114,8 @@ class PeerCore {
   // Does the pending work, as far as `change` permits.
   void Settle(Change change);
   void Leave(absl::string_view why);
+  // Keeps the peer, without an address, for a process that this node is about to start (PeerSession::BeginAnew).
+  void Expect(const SessionTimes& times);
   // Sends the peer the changes of names that it has not been sent.
   void TellNames();
   // Whether the peer may do that here, by its present session; false without one.

@@ -7,19 +7,31 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/limits.h"
+#include "understudy/proto/ref.pb.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy::internal {
+namespace {
+
+bool ReadRef(absl::string_view hex, proto::Ref& ref) {
+  const bool is_hex = hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+  return is_hex && ref.ParseFromString(absl::HexStringToBytes(hex)) && ValidateNodeName(ref.node()).ok() &&
+         ref.incarnation() != 0 && ref.serial() != 0;
+}
+
+}  // namespace
 
 std::string ParentInvitation::ToString() const {
-  return absl::StrCat(descriptor, " ", parent, " ", node, " ", absl::ToInt64Milliseconds(silence), " ", listen);
+  return absl::StrCat(descriptor, " ", absl::BytesToHexString(proxy.SerializeAsString()), " ", node, " ",
+                      absl::ToInt64Milliseconds(silence), " ", listen);
 }
 
 absl::StatusOr<ParentInvitation> ParentInvitation::Parse(absl::string_view text) {
@@ -29,11 +41,10 @@ absl::StatusOr<ParentInvitation> ParentInvitation::Parse(absl::string_view text)
   int64_t silence_ms = 0;
   if (parts.size() != 5 || !absl::SimpleAtoi(parts[3], &silence_ms) || silence_ms <= 0 ||
       !absl::SimpleAtoi(parts[0], &invitation.descriptor) || invitation.descriptor < 0 ||
-      !ValidateNodeName(parts[1]).ok() || !ValidateNodeName(parts[2]).ok()) {
+      !ReadRef(parts[1], invitation.proxy) || !ValidateNodeName(parts[2]).ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the environment variable ", kVariable, " is '", text,
                                                    "', which no parent node writes; it is not to be set by hand"));
   }
-  invitation.parent = parts[1];
   invitation.node = parts[2];
   invitation.silence = absl::Milliseconds(silence_ms);
   invitation.listen = parts[4];

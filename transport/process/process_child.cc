@@ -27,11 +27,12 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
-#include "understudy/actors/task.h"
 #include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/proto/supervision_report.pb.h"
@@ -62,14 +63,14 @@ absl::optional<absl::StatusOr<ParentInvitation>> ReadInvitation() {
 // threads, which may call before the actor has found the parent or after it has ended.
 class ParentTold {
  public:
-  // Sends `message`, which must be the first message to the parent.
+  // Sends `message`, the first message to the parent.
   void Attached(const proto::ProcessParentRef& parent, proto::ProcessAttached message) {
     absl::MutexLock lock(&mu_);
     parent_ = parent;
     parent_->attached().Send(std::move(message)).IgnoreError();  // fails only with the session, which is watched
     if (is_ready_) TellStarted();
   }
-  // The actor has ended and will not find the parent any more.
+  // The actor has ended, and the system with it.
   void Closed() {
     absl::MutexLock lock(&mu_);
     is_closed_ = true;
@@ -119,23 +120,9 @@ class ProcessLink final : public proto::ProcessChildActor {
       : options_(std::move(options)), told_(std::move(told)) {}
   ~ProcessLink() override { told_->Closed(); }
 
-  StartResult Start() override { return Attach(); }
+  StartResult Start() override { return linked_; }
 
  private:
-  Task<StartResult> Attach() {
-    const auto looking = context().Lookup<proto::ProcessParentRef>(ProcessParentName(options_.parent, options_.node),
-                                                                   limits::kParentAnswersWithin);
-    const absl::StatusOr<proto::ProcessParentRef> parent = co_await looking;
-    if (!parent.ok()) {
-      options_.on_lost(parent.status());
-      co_return StartResult(parent.status());
-    }
-    proto::ProcessAttached message;
-    *message.mutable_child() = ToProto(context().Self());
-    message.set_address(options_.address);
-    told_->Attached(*parent, std::move(message));
-    co_return StartResult(linked_);
-  }
   void StopAsked(const proto::ProcessStop&) { options_.on_stop(); }
   void PeerTold(const proto::PeerAddress& peer) { options_.on_peer(peer.node(), peer.address()); }
 
@@ -232,8 +219,15 @@ void ParentWatch::Run() {
 ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options) {
   auto told = std::make_shared<ParentTold>();
   system.SubscribeCrashes([told](const CrashReport& crash, const ExitReason& reason) { told->Crashed(crash, reason); });
-  system.Spawn<ProcessLink>(std::move(options), told);
-  return {.ready = [told] { told->Ready(); }, .leaving = [told](absl::Duration within) { told->Leaving(within); }};
+  const Pid link = system.Spawn<ProcessLink>(options, told).pid();
+  const absl::StatusOr<proto::ProcessParentRef> parent = RefFromProto<proto::ProcessParentRef>(options.proxy, link);
+  UNDERSTUDY_CHECK(parent.ok(), "ParentInvitation::Parse passed a Ref: ", parent.status().message());
+  proto::ProcessAttached attached;
+  *attached.mutable_child() = ToProto(link);
+  attached.set_address(options.address);
+  return {.connected = [told, parent = *parent, attached] { told->Attached(parent, attached); },
+          .ready = [told] { told->Ready(); },
+          .leaving = [told](absl::Duration within) { told->Leaving(within); }};
 }
 
 }  // namespace understudy::internal

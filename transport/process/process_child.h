@@ -22,6 +22,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/ref.h"
+#include "understudy/proto/ref.pb.h"
 #include "understudy/transport/process/parent_invitation.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/stream_identity.h"
@@ -84,27 +85,26 @@ class ParentWatch {
 // The child's end of the link to the parent's proxy. The callbacks are called in the turn of
 // the link's actor.
 struct ProcessLinkOptions {
-  std::string node;     // the name of this process's node
-  std::string parent;   // the name of the parent's node
+  proto::Ref proxy;     // ParentInvitation::proxy
   std::string address;  // the address at which this node listens
   // The parent asks this process to stop.
   std::function<void()> on_stop;
   // A sibling listens at `address`, or is gone if `address` is empty.
   std::function<void(absl::string_view node, absl::string_view address)> on_peer;
-  // The parent's proxy was not found.
-  std::function<void(absl::Status why)> on_lost;
 };
 
 // Calls to the link. Any thread, even after the link's actor has ended.
 struct ProcessLinkCalls {
-  // Tells the parent that this process has started, as soon as the link exists.
+  // The session with the parent has begun. Tells the parent that this process's node runs.
+  std::function<void()> connected;
+  // Tells the parent that this process has started, as soon as `connected` was called.
   std::function<void()> ready;
-  // Tells the parent that this process ends by itself. If `ready` was called, waits up to
-  // `within` for the link, so that the parent learns first that the process had started.
+  // Tells the parent that this process ends by itself. If `ready` was called, waits up to `within` for `connected`, so
+  // that the parent learns first that the process had started.
   std::function<void(absl::Duration within)> leaving;
 };
 
-// Starts the link's actor in `system`.
+// Starts the link's actor in `system`, whose node is installed.
 ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options);
 
 }  // namespace understudy::internal

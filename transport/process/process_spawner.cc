@@ -31,7 +31,6 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/spawner.h"
-#include "understudy/actors/task.h"
 #include "understudy/proto/process.actor.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/codec/frame_codec.h"
@@ -145,7 +144,7 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
         child_(std::move(child)),
         directory_(std::move(directory)),
         sockets_(std::move(sockets)) {}
-  // A successor for the same node starts only later, because the actor's names are released after its destructor.
+  // A successor for the same node starts only after this destructor (ProcessDirectory::Add).
   ~ProcessChildProxy() override {
     if (address_ != nullptr) address_->Forget();
     if (!is_expected_) return;
@@ -157,7 +156,10 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
     address_ = std::make_shared<ProxyAddress>(context().Self());
     context().TrapExits(&ProcessChildProxy::LinkedExit, &ProcessChildProxy::ParentExit);
     context().TrapStops(&ProcessChildProxy::StopRequested);
-    return Begin();
+    absl::Status begun = Expect();
+    if (begun.ok()) begun = StartProcess();
+    if (!begun.ok()) return begun;
+    return StartResult::Starting(running_);
   }
 
   static void TellSessionFailed(Pid proxy, absl::string_view why) {
@@ -169,14 +171,6 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
   }
 
  private:
-  Task<StartResult> Begin() {
-    const auto publishing = context().Publish(ProcessParentName(host_.node, child_.node_name));
-    absl::Status begun = co_await publishing;
-    if (begun.ok()) begun = Expect();
-    if (begun.ok()) begun = StartProcess();
-    if (!begun.ok()) co_return StartResult(std::move(begun));
-    co_return StartResult::Starting(running_);
-  }
   absl::Status Expect();
   absl::Status StartProcess();
 
@@ -278,7 +272,8 @@ class ProcessChildProxy final : public proto::ProcessParentActor {
 
 absl::Status ProcessChildProxy::Expect() {
   // Before `expect`, because a session of that node asks the directory whether it is a child (IsChild, SilenceOf).
-  directory_->Add(child_.node_name, context().Self(), child_.silent_within);
+  absl::Status added = directory_->Add(child_.node_name, context().Self(), child_.silent_within);
+  if (!added.ok()) return added;
   is_expected_ = true;
   return host_.expect(child_.node_name);
 }
@@ -307,7 +302,7 @@ absl::Status ProcessChildProxy::StartProcess() {
   }
   if (status.ok()) {
     const ParentInvitation invitation = {.descriptor = 3,
-                                         .parent = host_.node,
+                                         .proxy = ToProto(context().Self()),
                                          .node = child_.node_name,
                                          .silence = child_.silent_within,
                                          .listen = *listen};
@@ -408,9 +403,12 @@ void ProcessChildProxy::Terminate(const TimerEvent&) {
 
 }  // namespace
 
-void ProcessDirectory::Add(const std::string& node, Pid proxy, absl::Duration silence) {
+absl::Status ProcessDirectory::Add(const std::string& node, Pid proxy, absl::Duration silence) {
   absl::MutexLock lock(&mu_);
-  entries_[node] = {.silence = silence, .address = "", .proxy = proxy};
+  if (entries_.try_emplace(node, Entry{.silence = silence, .address = "", .proxy = proxy}).second)
+    return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat("this node has a process child '", node, "' already, and two nodes cannot have one name"));
 }
 
 std::vector<proto::PeerAddress> ProcessDirectory::Enter(const std::string& node, const std::string& address) {

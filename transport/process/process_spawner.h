@@ -56,9 +56,9 @@ class ProcessDirectory {
   using Tell = std::function<void(Pid proxy, const proto::PeerAddress& peer)>;
   explicit ProcessDirectory(Tell tell) : tell_(std::move(tell)) {}
 
-  // Adds a child that is about to be started. Requires: no other child has the name `node`.
-  // `silence` is ProcessChild::silent_within.
-  void Add(const std::string& node, Pid proxy, absl::Duration silence = limits::kProcessChildSilence);
+  // Adds a child that is about to be started. `silence` is ProcessChild::silent_within. AlreadyExists: another child
+  // has the name `node`.
+  absl::Status Add(const std::string& node, Pid proxy, absl::Duration silence = limits::kProcessChildSilence);
   // Records that the child listens at `address` and tells the other proxies. Returns the
   // addresses of the other children.
   std::vector<proto::PeerAddress> Enter(const std::string& node, const std::string& address);
@@ -90,8 +90,8 @@ struct ProcessHost {
   // Takes the children's streams; see NodeCore::Accept.
   std::function<FrameStream::Events*(std::unique_ptr<FrameStream>, const StreamIdentity&, NodeCore::OnStreamOver)>
       accept;
-  // Reserves a peer's slot for the node of a process that is about to start, or returns why
-  // there is none.
+  // Reserves a peer's slot for the node of a process that is about to start, or returns why there is none. See
+  // NodeCore::ExpectChild.
   std::function<absl::Status(absl::string_view node)> expect;
   // Releases the slot of a node that is gone; called once for each call of `expect`.
   std::function<void(absl::string_view node)> forget;

@@ -207,6 +207,9 @@ class PeerSession {
   void OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now);
   // Closes the peer's streams that might still come to carry a session.
   void AbandonHandshakes(MonotonicTime now);
+  // From now on the peer is another process: ends the session and the handshakes with the one before. Later sessions
+  // have `times`.
+  void BeginAnew(const SessionTimes& times, MonotonicTime now);
   // Does what is due by `now`. To be called at NextDeadline().
   void Tick(MonotonicTime now);
 
@@ -412,7 +415,7 @@ class PeerSession {
   void Farewell(uint64_t stream, bool writing, std::string last_frame, MonotonicTime now);
   absl::Duration Jittered(absl::Duration interval);
 
-  const SessionConfig config_;
+  SessionConfig config_;  // only BeginAnew changes it
   Random random_;
   std::vector<SessionAction> actions_;
 

@@ -319,6 +319,13 @@ void PeerSession::AbandonHandshakes(MonotonicTime now) {
   Settle(now);
 }
 
+void PeerSession::BeginAnew(const SessionTimes& times, MonotonicTime now) {
+  config_.times = times;
+  if (dial_.has_value()) AbandonDial(now);
+  if (live_.has_value()) End(SessionEnd::kNewIncarnation, "this node starts the process of that name itself", now);
+  AbandonHandshakes(now);
+}
+
 void PeerSession::TickOffers(MonotonicTime now) {
   for (const Offer& offer : offers_) {
     if (offer.deadline <= now && offer.stream != 0) actions_.push_back(CloseStream{offer.stream});

@@ -38,6 +38,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/tests/transport/echo/echo_actor.h"
+#include "understudy/tests/transport/processes/process_parent.h"
 #include "understudy/tests/transport/processes/story.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
@@ -57,119 +58,7 @@ using ::testing::StartsWith;
 
 constexpr absl::Duration kDeadline = Story::kDeadline;
 
-// The parent of one process child; tells what happens to it.
-class Parent final : public Actor {
- public:
-  // `look`, if there is one, is told of when the proxy is gone.
-  Parent(ProcessChild child, std::shared_ptr<Story> story, std::function<void()> look = nullptr)
-      : child_(std::move(child)), story_(std::move(story)), look_(std::move(look)) {}
-
-  StartResult Start() override {
-    context().TrapExits([](const ExitEvent&) {});
-    auto make = context().Spawner()->ForProcess(std::exchange(child_, {}));
-    if (!make.ok()) return make.status();
-    const Pid proxy = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
-    monitor_ = context().Monitor(proxy, &Parent::Ended);
-    if (look_ != nullptr) gone_ = context().MonitorUntilGone(proxy, [this](const Down&) { look_(); });
-    proxy_ = proxy;
-    return managing_;
-  }
-
-  struct KillIt {};
-  struct StopIt {};
-  Mailbox<"Kill", KillIt> kill{this};
-  Mailbox<"Stop", StopIt> stop{this};
-
- private:
-  void Outcome(const SpawnOutcome& outcome) {
-    switch (outcome.kind) {
-      case SpawnOutcome::Kind::kStarted:
-        return story_->Add("started");
-      case SpawnOutcome::Kind::kIgnored:
-        return story_->Add("ignored");
-      case SpawnOutcome::Kind::kFailed:
-        return story_->Add(absl::StrCat("failed: ", outcome.reason.ToString()));
-    }
-  }
-  void Ended(const Down& down) {
-    story_->Add(absl::StrCat("down: ", down.reason.ToString(), down.reason.crash() == nullptr ? "" : "; it crashed"));
-  }
-
-  ProcessChild child_;
-  const std::shared_ptr<Story> story_;
-  Pid proxy_;
-  const std::function<void()> look_;
-  MonitorHandle monitor_;
-  MonitorHandle gone_;
-  Behavior managing_{"managing", On(kill, [this](const KillIt&) { context().Kill(proxy_); }),
-                     On(stop, [this](const StopIt&) { context().RequestStop(proxy_); })};
-};
-
-// Looks a name up for a test.
-class Finder final : public Actor {
- public:
-  struct Found {
-    absl::Mutex mu;
-    absl::optional<absl::StatusOr<EchoRef>> ref ABSL_GUARDED_BY(mu);
-  };
-  Finder(std::string name, std::shared_ptr<Found> found) : name_(std::move(name)), found_(std::move(found)) {}
-  StartResult Start() override { return Find(); }
-
- private:
-  Task<> Find() {
-    const auto looking = context().Lookup<EchoRef>(name_, kDeadline);
-    absl::StatusOr<EchoRef> ref = co_await looking;
-    absl::MutexLock lock(&found_->mu);
-    found_->ref = std::move(ref);
-  }
-  const std::string name_;
-  const std::shared_ptr<Found> found_;
-};
-
-// Returns the beginning of a Down's text, such as "down: OsExit(7". The process's last lines follow there.
-std::string EndOf(const ExitReason& reason) {
-  std::string text = absl::StrCat("down: ", reason.ToString());
-  text.pop_back();
-  return text;
-}
-
-class ProcessSpawnerTest : public ::testing::Test {
- protected:
-  explicit ProcessSpawnerTest(NodeOptions options = {}) : system_({.name = "launcher"}) {
-    absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_, std::move(options));
-    EXPECT_TRUE(node.ok()) << node.status();
-    node_ = *std::move(node);
-  }
-
-  static ProcessChild TestNode(const std::string& node, std::vector<std::string> arguments) {
-    ProcessChild child;
-    child.binary = "tests/transport/test_node";
-    child.arguments = std::move(arguments);
-    child.node_name = node;
-    child.stop_within = absl::Seconds(20);
-    return child;
-  }
-  Ref<Parent> Launch(const ProcessChild& child, const std::shared_ptr<Story>& story) {
-    return system_.Spawn<Parent>(child, story);
-  }
-  EchoRef Find(const std::string& name) {
-    auto found = std::make_shared<Finder::Found>();
-    system_.Spawn<Finder>(name, found);
-    absl::MutexLock lock(&found->mu);
-    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(found->mu) { return found->ref.has_value(); };
-    EXPECT_TRUE(found->mu.AwaitWithTimeout(absl::Condition(&there), kDeadline + kDeadline));
-    EXPECT_TRUE(found->ref.has_value() && found->ref->ok()) << (found->ref ? found->ref->status().ToString() : "");
-    return found->ref.has_value() && found->ref->ok() ? **found->ref : EchoRef();
-  }
-  static void Die(EchoRef echo, int how) {
-    google::protobuf::Int32Value message;
-    message.set_value(how);
-    echo.die().Tell(message);
-  }
-
-  ActorSystem system_;
-  std::unique_ptr<Node> node_;
-};
+using ProcessSpawnerTest = ProcessTest;
 
 TEST_F(ProcessSpawnerTest, AChildIsStartedWhenItsNodeSaysSoAndCanBeAsked) {
   auto story = std::make_shared<Story>();
@@ -271,26 +160,6 @@ TEST_F(ProcessSpawnerTest, OneThatIsSilentForLongerThanItMayIsKilled) {
   Die(Find("echo/house-1"), Echo::kOnlyStop);
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
   EXPECT_LT(Clock::Real().Now() - before, limits::kProcessChildSilence);
-}
-
-// Each speaks over the inherited connection only.
-TEST_F(ProcessSpawnerTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsRefused) {
-  auto story = std::make_shared<Story>();
-  Launch(TestNode("house-1", {"child"}), story);
-  story->WaitFor(1);
-  const std::string child = node_->Peers()[0].address;
-  for (const auto& [name, peer, address] : {std::tuple("launcher", "house-1", child),  //
-                                            std::tuple("house-1", "launcher", node_->address())}) {
-    auto refused = std::make_shared<Story>();
-    ActorSystem system({.name = name});
-    const auto impostor =
-        Node::Start(system, {.listen = "", .peers = {{peer, address}}, .on_peer = [refused](const PeerEvent& event) {
-                               if (event.kind == PeerEvent::Kind::kRefused) refused->Add(event.detail);
-                             }});
-    ASSERT_TRUE(impostor.ok()) << impostor.status();
-    EXPECT_THAT(refused->WaitFor(1)[0], HasSubstr("the connection that it came by is another node's"));
-  }
-  EXPECT_TRUE(system_.Ask(Find("echo/house-1").say(), Echo::Text(), kDeadline).ok());
 }
 
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
@@ -410,13 +279,13 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   EXPECT_EQ(answer->value(), "house-2 house-1 hello");
 }
 
-class ProcessesOverTcpTest : public ProcessSpawnerTest {
+class ProcessesOverTcpTest : public ProcessTest {
  protected:
   ProcessesOverTcpTest()
-      : ProcessSpawnerTest({.credentials = Credentials::Tls({.certificate_file = Made() + "/launcher.pem",
-                                                             .key_file = Made() + "/launcher.key",
-                                                             .ca_file = Made() + "/ca.pem"}),
-                            .children_listen = "127.0.0.1:0"}) {}
+      : ProcessTest({.credentials = Credentials::Tls({.certificate_file = Made() + "/launcher.pem",
+                                                      .key_file = Made() + "/launcher.key",
+                                                      .ca_file = Made() + "/ca.pem"}),
+                     .children_listen = "127.0.0.1:0"}) {}
   static std::string Made() {
     const std::string folder = ::testing::TempDir() + "/certificates";
     const std::string command = absl::StrCat("tools/make_certs ", folder, " launcher house-1 house-2 2>/dev/null");

@@ -109,7 +109,7 @@ TEST(Grants, AReservedNameBelongsToItsNodeWhateverIsGranted) {
   for (const StreamIdentity& identity :
        {StreamIdentity::Unproved(), StreamIdentity::SameUser(), Certificate(), StreamIdentity::Parent("ledger")}) {
     EXPECT_TRUE(MayPublish(grants, identity, "understudy/children/ledger"));
-    EXPECT_TRUE(MayPublish(grants, identity, "understudy/process/ledger/worker"));
+    EXPECT_TRUE(MayPublish(grants, identity, "understudy/children/ledger/worker"));
     EXPECT_FALSE(MayPublish(grants, identity, "understudy/children/garden"));
     EXPECT_FALSE(MayPublish(grants, identity, "understudy/children/ledger-2"));
     EXPECT_FALSE(MayPublish(grants, identity, "understudy/ledger"));
