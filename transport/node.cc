@@ -57,6 +57,7 @@
 #include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/sockets/listen_rules.h"
+#include "understudy/transport/sockets/machine.h"
 #include "understudy/transport/sockets/unix_socket.h"
 #include "understudy/transport/sockets/user_thread.h"
 #include "understudy/transport/tree/tree_watch.h"
@@ -227,6 +228,7 @@ NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
   core.dialer = dialer_.get();
   core.run_at = ticker_.ToFunction();
   core.beat_at = heart_.ToFunctionOnGrid(options_.times.heartbeat_interval / 10);
+  core.machine = internal::ThisMachine();
   core.seed = system_.NewSeed();
   core.new_key = NewSessionKey;
   core.may_claim = [this](const StreamIdentity& identity, absl::string_view node) { return MayClaim(identity, node); };

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -101,24 +102,30 @@ class NotingWatch final : public internal::PeerWatch {
   std::vector<std::string> carried;
 };
 
-// A dial to a tunnel or a proxy that is refused says nothing of the peer behind it.
-TEST_F(NodeCoreDrainTest, AnAddressIsEvidenceOnlyWhereThePeerAdvertisesTheOneThatIsDialled) {
+// A dial to a tunnel or a proxy that is refused says nothing of the peer behind it, nor does one to an address of this
+// machine that is the peer's own on another machine.
+TEST_F(NodeCoreDrainTest, AnAddressIsEvidenceOnlyWhereAPeerOfThisMachineAdvertisesTheOneThatIsDialled) {
   NotingWatch watch;
   Join({.nodes = {"a"}, .watch = &watch});
-  for (const char* node : {"v", "w"}) ASSERT_TRUE(cluster().core("a").SetPeer(node, "127.0.0.1:7000").ok());
-  Visitor visitors[2];
+  for (const char* node : {"v", "w", "x", "y"}) {
+    ASSERT_TRUE(cluster().core("a").SetPeer(node, "127.0.0.1:7000").ok());
+  }
+  Visitor visitors[4];
   std::vector<std::unique_ptr<FrameStream>> streams;
   int at = 0;
-  for (const auto& [node, advertised] : {std::pair("v", "127.0.0.1:7000"), std::pair("w", "10.0.0.7:7000")}) {
+  for (const auto& [node, advertised, machine] :
+       {std::tuple("v", "127.0.0.1:7000", 1U), std::tuple("w", "10.0.0.7:7000", 1U),
+        std::tuple("x", "127.0.0.1:7000", 2U), std::tuple("y", "127.0.0.1:7000", 0U)}) {
     streams.push_back(cluster().network().DialerFor("stranger")->Dial("a", "a", &visitors[at++]));
     proto::Hello hello = HelloFrom(node, 77 + static_cast<uint64_t>(at), "a");
     hello.set_advertise(advertised);
+    hello.set_machine(machine);
     streams.back()->Write(FrameOf(hello));
     Run();
     streams.back()->Write(HeartbeatFrame(1));
     Run();
   }
-  EXPECT_THAT(watch.carried, ElementsAre("v at '127.0.0.1:7000'", "w at ''"));
+  EXPECT_THAT(watch.carried, ElementsAre("v at '127.0.0.1:7000'", "w at ''", "x at ''", "y at ''"));
   cluster_.reset();
 }
 

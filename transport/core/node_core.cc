@@ -68,6 +68,7 @@ NodeCore::PeerCore* NodeCore::AddPeer(absl::string_view node, internal::PeerOrig
   config.incarnation = options.incarnation;
   config.peer = std::string(node);
   config.advertise = advertise_;
+  config.machine = options.machine;
   config.local_index = options.node_index;
   config.new_key = options.new_key;
   config.times = options.times_for != nullptr ? options.times_for(node) : options.times;

@@ -50,6 +50,7 @@ struct NodeCoreOptions {
   // Like run_at, but used only for heartbeats, so it should have a thread that does
   // nothing else; null: run_at is used.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> beat_at;
+  uint64_t machine = 0;  // SessionConfig::machine
   uint64_t seed = 0;
   // As SessionConfig::new_key.
   std::function<std::string()> new_key;

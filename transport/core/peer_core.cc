@@ -338,6 +338,7 @@ void PeerCore::OnBegun(const SessionBegun& begun) {
   peer_->identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
   if (peer_->session.epoch() != begun.epoch || peer_->session.nodes().peer != begun.nodes.peer) return;
   peer_->learned_address = begun.advertise;
+  peer_->is_of_this_machine = options_.machine != 0 && begun.machine == options_.machine;
   UpdateDialable();
   WatchPeer();
   parts_.places.Set(begun.nodes.peer_node, this);
@@ -383,7 +384,8 @@ void PeerCore::WatchPeer() {
   const std::shared_ptr<NodeLink> carrier = Carrier();
   if (carrier == nullptr) return;
   // Where the address is not the peer's own, a tunnel or a proxy may listen there: its end proves nothing of the peer.
-  const bool is_own = peer_->dialled_address == peer_->learned_address;
+  // Loopback addresses and paths of Unix sockets of another machine are not the peer's own here.
+  const bool is_own = peer_->dialled_address == peer_->learned_address && peer_->is_of_this_machine;
   options_.watch->OnCarried(peer_->name, peer_->session.nodes().peer, is_own ? peer_->dialled_address : "",
                             carrier->process());
 }

@@ -195,8 +195,9 @@ class PeerCore {
     // The stream that writes heartbeats: the last one that was told to carry the session, until the session is suspect
     // or over. `streams` may already have another one that is to carry the next session.
     std::shared_ptr<NodeLink> beating;
-    bool is_kept = false;  // from SetPeer to ForgetPeer
-    bool is_unproved;      // its PeerOrigin, until a stream proves its identity
+    bool is_kept = false;             // from SetPeer to ForgetPeer
+    bool is_unproved;                 // its PeerOrigin, until a stream proves its identity
+    bool is_of_this_machine = false;  // by the machine that it told in the handshake
     std::string configured_address;
     std::string learned_address;  // told by the peer; good while its session lives
     std::string dialled_address;  // what the session was last told to dial

@@ -87,6 +87,7 @@ struct SessionConfig {
   std::string peer;
   // The address at which the peer can dial this node; sent to the peer. May be empty.
   std::string advertise;
+  uint64_t machine = 0;      // Hello.machine of this process
   uint16_t local_index = 0;  // node index of this node's own pids
   // Returns the place in the table of nodes for pids of that incarnation of the peer.
   // If it returns an error, no session begins. Called when a session begins, after the
@@ -147,6 +148,7 @@ struct SessionBegun {
   uint64_t epoch;
   uint64_t features;      // that both ends have (handshake.h)
   std::string advertise;  // the peer's, may be empty
+  uint64_t machine = 0;   // the peer's, or 0
 };
 struct SessionSuspect {
   std::string why;
@@ -280,6 +282,7 @@ class PeerSession {
     uint64_t features;
     SessionTimes times;
     std::string advertise;  // the peer's address
+    uint64_t machine;       // Hello.machine of the peer
     // The peer's streams up to this dial are void.
     uint64_t peer_dial;
   };

@@ -191,6 +191,7 @@ void PeerSession::MakeOffer(const Held& held, MonotonicTime now) {
                 .times = held.identity.is_proved() ? Agree(config_.times, hello.times())
                                                    : AgreeUnproved(config_.times, hello.times(), AcceptingEnd::kOurs),
                 .advertise = hello.advertise(),
+                .machine = hello.machine(),
                 .peer_dial = hello.dial()},
       .stream = held.stream,
       .deadline = now + config_.times.handshake_timeout};
@@ -203,6 +204,7 @@ void PeerSession::MakeOffer(const Held& held, MonotonicTime now) {
   welcome.set_epoch(epoch);
   welcome.set_dials_void(dials_);
   welcome.set_advertise(config_.advertise);
+  welcome.set_machine(config_.machine);
   welcome.set_key(key);
   *welcome.mutable_times() = ToProto(config_.times);
   actions_.push_back(WriteFrame{held.stream, packer.Encode()});
@@ -270,6 +272,7 @@ void PeerSession::ResumeBy(const Held& held, MonotonicTime now) {
   welcome.set_received(received);
   welcome.set_dials_void(dials_);
   welcome.set_advertise(config_.advertise);
+  welcome.set_machine(config_.machine);
   welcome.set_proof(
       terms.secret.Prove(Claim(SessionClaim::Kind::kResumed, Side::kWeAccepted, terms, hello.dial(), received)));
   *welcome.mutable_times() = ToProto(config_.times);

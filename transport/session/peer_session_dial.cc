@@ -64,6 +64,7 @@ std::string PeerSession::HelloFrame() {
   hello.set_new_epoch(NextEpoch());
   hello.set_dial(dials_);
   hello.set_advertise(config_.advertise);
+  hello.set_machine(config_.machine);
   hello.set_key(dial_->key);
   *hello.mutable_times() = ToProto(config_.times);
   // The peer may have begun the session of the last offer although its first frame was lost; so try to resume that.
@@ -197,6 +198,7 @@ bool PeerSession::BeginAsDialled(const proto::Welcome& welcome) {
                      .features = welcome.features() & config_.versions.features,
                      .times = times,
                      .advertise = welcome.advertise(),
+                     .machine = welcome.machine(),
                      .peer_dial = welcome.dials_void()})
       .ok();
 }

@@ -57,8 +57,11 @@ absl::Status PeerSession::Begin(Terms terms) {
   const NodePair nodes{
       .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_place, .peer = terms.peer};
   last_epoch_ = terms.epoch;
-  actions_.push_back(
-      SessionBegun{.nodes = nodes, .epoch = terms.epoch, .features = terms.features, .advertise = terms.advertise});
+  actions_.push_back(SessionBegun{.nodes = nodes,
+                                  .epoch = terms.epoch,
+                                  .features = terms.features,
+                                  .advertise = terms.advertise,
+                                  .machine = terms.machine});
   live_.emplace(Live{.terms = std::move(terms), .nodes = nodes, .sequence = ReliableSequence(config_.bounds)});
   for (const Offer& offer : offers_) {
     if (offer.stream != 0) actions_.push_back(CloseStream{offer.stream});

@@ -21,7 +21,8 @@ class PeerWatch {
   virtual ~PeerWatch() = default;
   // A stream carries the session with that incarnation of `node`. `address` is where the
   // node listens: this node dials it there, and it has advertised the same address. It is
-  // empty if it is not known, or if this node dials another address, perhaps a proxy's.
+  // empty if it is not known, if this node dials another address, perhaps a proxy's, or if
+  // the node does not prove by its Hello.machine that it is of this machine.
   // `process` is the process at the stream's other end, if it is known; else null.
   virtual void OnCarried(absl::string_view node, NodeIncarnation incarnation, absl::string_view address,
                          std::shared_ptr<const PeerProcess> process) = 0;

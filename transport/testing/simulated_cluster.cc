@@ -109,6 +109,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   UNDERSTUDY_CHECK(grants.ok(), grants.status().message());
   options.grants = *grants;
   options.watch = options_.watch;
+  options.machine = 1;
   if (options_.messages) options.messages = options_.messages(name);
   options.on_peer = [this, who = std::string(name)](const PeerEvent& event) {
     events_[who].push_back(event.ToString());

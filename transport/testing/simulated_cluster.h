@@ -71,7 +71,7 @@ class SimulatedCluster {
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
     // ActorSystemOptions::tracing of the node; null: no node has traces.
     std::function<TracingOptions(absl::string_view node)> tracing;
-    // NodeCoreOptions::watch of every node; may be null.
+    // NodeCoreOptions::watch of every node, whose machine is 1; may be null.
     internal::PeerWatch* watch = nullptr;
     // Whether trace() records every step, or nothing, which is faster.
     enum class Traces { kAll, kNone } traces = Traces::kAll;

@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,7 +23,17 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kDeadline = Story::kDeadline;
 
-using ProcessImpostorTest = ProcessTest;
+class ProcessImpostorTest : public ProcessTest {
+ protected:
+  explicit ProcessImpostorTest(std::shared_ptr<Story> up = std::make_shared<Story>())
+      : ProcessTest({.on_peer =
+                         [up](const PeerEvent& event) {
+                           if (event.kind == PeerEvent::Kind::kUp) up->Add(event.node);
+                         }}),
+        up_(std::move(up)) {}
+
+  const std::shared_ptr<Story> up_;  // the peers with which a session has begun
+};
 
 // Each speaks over the inherited connection only.
 TEST_F(ProcessImpostorTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsRefused) {
@@ -49,7 +59,7 @@ TEST_F(ProcessImpostorTest, WhoHadTheNameOfAChildBeforeItStartsDoesNotKeepItOut)
   ActorSystem system({.name = "house-1"});
   const auto earlier = Node::Start(system, {.listen = "", .peers = {{"launcher", node_->address()}}});
   ASSERT_TRUE(earlier.ok()) << earlier.status();
-  while (node_->Peers().empty() || !node_->Peers()[0].is_live) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_EQ(up_->WaitFor(1)[0], "house-1");
   auto story = std::make_shared<Story>();
   Launch(TestNode("house-1", {"child"}), story);
   EXPECT_EQ(story->WaitFor(1)[0], "started");
