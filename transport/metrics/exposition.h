@@ -43,6 +43,12 @@ class Exposition {
   }
   void Sample(double value, const MetricLabels& labels = {});
 
+  // A family with one sample, which has no labels.
+  void One(absl::string_view name, MetricType type, absl::string_view help, int64_t value) {
+    Begin(name, type, help);
+    Sample(value);
+  }
+
   // The samples of one histogram of the family. `buckets`: upper bounds, and how many observations are at most that,
   // not summed; one more without a bound, for the last. Requires kHistogram.
   void Histogram(const std::vector<double>& bounds, const std::vector<int64_t>& buckets, double sum,

@@ -1,4 +1,4 @@
-// LabelBound: bounds the number of values of one label, and SteadyCount: keeps a counter from falling.
+// LabelBound: bounds the number of values of one label, and SteadyCounts: keeps counters from falling.
 //
 // Threads: one.
 #ifndef UNDERSTUDY_TRANSPORT_METRICS_LABEL_BOUND_H_
@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "understudy/transport/metrics/exposition.h"
@@ -71,6 +73,18 @@ class SteadyCount {
   int64_t last_ = 0;
   int64_t wrapped_ = 0;
   int low_readings_ = 0;
+};
+
+// One SteadyCount for each time series.
+class SteadyCounts {
+ public:
+  // `name` and `label` name the time series.
+  int64_t Next(absl::string_view name, const std::string& label, int64_t reading) {
+    return counts_[{std::string(name), label}].Next(reading);
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, SteadyCount> counts_;
 };
 
 }  // namespace understudy::internal

@@ -37,20 +37,15 @@ class SystemMetrics {
   void WriteMemory(Exposition& out);
   void WriteLog(Exposition& out);
   void WriteSupervision(Exposition& out);
-  void WriteScheduler(Exposition& out);
   void WriteHandlerTimes(Exposition& out);
   void WriteTraces(Exposition& out);
-  void WriteNode(Exposition& out);
-  void WritePeers(Exposition& out);
-  // The reading of a counter, kept from falling. `key` and `label` name its time series.
-  int64_t Steady(absl::string_view key, const std::string& label, int64_t reading);
 
   ActorSystem& system_;
   const Node* const node_;
   LabelBound mailboxes_{limits::kMetricsMailboxesMax};
   LabelBound handler_kinds_{limits::kMetricsHandlerKindsMax};  // class and mailbox
   PeerCounts peer_counts_;
-  std::map<std::pair<std::string, std::string>, SteadyCount> steady_;
+  SteadyCounts steady_;
   std::array<std::atomic<int64_t>, SupervisionEvent::kKindMax + 1> events_{};  // by kind
   const SupervisionWatch watch_;  // the last member, because it calls into this object
 };

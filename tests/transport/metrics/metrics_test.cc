@@ -363,6 +363,9 @@ TEST_F(MetricsTest, WhileEveryWorkerIsStuckThePageIsAnsweredAndLivezSaysWhy) {
   EXPECT_EQ(page["understudy_workers{state=\"stuck\"}"], 1);
   EXPECT_EQ(page["understudy_messages_waiting{mailbox=\"file\"}"], 1);
   EXPECT_GT(page["understudy_longest_running_handler_seconds"], 0);
+  system_.Kill(blocker.pid());
+  page = ScrapeUntil([](const Series& series) { return series.at("understudy_actors_fenced") == 1; });
+  EXPECT_EQ(page.at("understudy_actors_fenced"), 1);
   go_on_.Notify();
   GetUntil("/livez", 200);
 }
