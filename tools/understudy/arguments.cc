@@ -100,7 +100,7 @@ constexpr Command kCommands[] = {
      "  --contents    shows contents too, up to a KiB of each message, without redacted fields; the node must allow\n"
      "                that, and its log says who asked. The command asks first, because contents may be private.\n"
      "  --yes         does not ask\n"},
-    {"cluster", "tree|top|ps|waits|peers ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
+    {"cluster", "tree|top|ps|waits|peers|names ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
      "show several nodes as one: their tree, busiest actors, actors, who waits for whom, or peers",
      "Each ADDRESS is what --ops names. If a node does not answer, the command says so, shows the others and\n"
      "ends with exit status 1.\n"

@@ -212,24 +212,10 @@ void Client::Draw(const absl::StatusOr<std::string>& text) {
 }
 
 absl::Status Client::Names() {
-  proto::ListNamesRequest request;
-  request.set_prefix(Operand(0));
-  proto::ListNamesReply all;
-  for (bool has_more = true; has_more;) {
-    const absl::StatusOr<proto::ListNamesReply> page = Ask(&proto::Ops::Stub::ListNames, request);
-    if (!page.ok()) return page.status();
-    all.mutable_names()->MergeFrom(page->names());
-    has_more = page->has_more();
-    if (has_more && (page->next().empty() || page->next() == request.page())) {
-      return absl::InternalError("the node does not say where its names go on");
-    }
-    request.set_page(page->next());
-  }
-  if (arguments_.json) {
-    out_ << FormatJson(all);
-  } else {
-    out_ << FormatNames(all);
-  }
+  const absl::StatusOr<proto::ListNamesReply> names =
+      AllNamePages(Operand(0), [this](const auto& page) { return Ask(&proto::Ops::Stub::ListNames, page); });
+  if (!names.ok()) return names.status();
+  out_ << (arguments_.json ? FormatJson(*names) : FormatNames(*names));
   return absl::OkStatus();
 }
 

@@ -36,6 +36,7 @@ struct Answers {
   proto::GetTreeReply tree;
   std::vector<proto::ActorDetails> actors;
   std::vector<proto::NodePeers> peers;
+  proto::ListNamesReply names;
 };
 
 absl::Status AddTree(OpsChannel& node, Answers& all) {
@@ -79,6 +80,25 @@ absl::Status AddWaits(OpsChannel& node, Answers& all) {
   return AddActors(node, all, request);
 }
 
+absl::Status AddNames(OpsChannel& node, Answers& all) {
+  const absl::StatusOr<proto::ListNamesReply> names =
+      AllNamePages("", [&node](const auto& page) { return node.Ask(&Stub::ListNames, page, kAnswersWithin); });
+  if (names.ok()) all.names.MergeFrom(*names);
+  return names.status();
+}
+
+// Keeps each name once for each of its owners.
+void KeepDistinct(proto::ListNamesReply& names) {
+  const auto key = [](const proto::NameDetails& name) {
+    return std::tuple(name.name(), name.is_of_cluster(), name.pid(), name.kept_by());
+  };
+  std::sort(names.mutable_names()->begin(), names.mutable_names()->end(),
+            [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto end = std::unique(names.mutable_names()->begin(), names.mutable_names()->end(),
+                               [&](const auto& a, const auto& b) { return key(a) == key(b); });
+  names.mutable_names()->erase(end, names.mutable_names()->end());
+}
+
 // Keeps the first actors in the order of TopActors.
 void KeepTop(proto::TopOrder by, std::vector<proto::ActorDetails>& actors) {
   const auto stuck_for = [](const proto::ActorDetails& actor) {
@@ -105,10 +125,12 @@ void Write(const Arguments& arguments, const Answers& all, std::ostream& out) {
     out << (what == "tree"    ? FormatTree(all.tree)
             : what == "peers" ? FormatNodePeers(all.peers)
             : what == "waits" ? FormatWaits(all.actors)
+            : what == "names" ? FormatNames(all.names)
                               : FormatActors(all.actors));
     return;
   }
   if (what == "tree") out << FormatJson(all.tree);
+  if (what == "names") out << FormatJson(all.names);
   for (const proto::ActorDetails& actor : all.actors) out << FormatJson(actor);
   for (const proto::NodePeers& node : all.peers) out << FormatJson(node);
 }
@@ -136,11 +158,12 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
       {"top", [by](OpsChannel& node, Answers& all) { return AddTop(node, all, by); }},
       {"ps", [](OpsChannel& node, Answers& all) { return AddActors(node, all); }},
       {"waits", &AddWaits},
-      {"peers", &AddPeers}};
+      {"peers", &AddPeers},
+      {"names", &AddNames}};
   const auto add = shown.find(what);
   if (add == shown.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cluster does not show '", PrintableText(what), "': expected tree, top, ps, waits or peers"));
+    return absl::InvalidArgumentError(absl::StrCat("cluster does not show '", PrintableText(what),
+                                                   "': expected tree, top, ps, waits, peers or names"));
   }
   if (arguments.dot && what != "tree" && what != "waits" && what != "peers") {
     return absl::InvalidArgumentError(
@@ -165,6 +188,7 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
                     << PrintableText(added.message(), Backslashes::kKeep) << "\n";
   }
   if (what == "top") KeepTop(by, all.actors);
+  if (what == "names") KeepDistinct(all.names);
   Write(arguments, all, terminal.out);
   if (failed == 0) return absl::OkStatus();
   return absl::UnavailableError(

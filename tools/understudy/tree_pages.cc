@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/proto/ops.pb.h"
 
@@ -70,6 +72,22 @@ absl::StatusOr<std::vector<proto::ActorDetails>> AllActorPages(proto::ListActors
       return absl::InternalError("the node does not say where its actors go on");
     }
     request.set_after(page->next());
+  }
+}
+
+absl::StatusOr<proto::ListNamesReply> AllNamePages(absl::string_view prefix, AskNames ask) {
+  proto::ListNamesRequest request;
+  request.set_prefix(std::string(prefix));
+  proto::ListNamesReply all;
+  while (true) {
+    absl::StatusOr<proto::ListNamesReply> page = ask(request);
+    if (!page.ok()) return page.status();
+    for (proto::NameDetails& name : *page->mutable_names()) *all.add_names() = std::move(name);
+    if (!page->has_more()) return all;
+    if (page->next().empty() || page->next() == request.page()) {
+      return absl::InternalError("the node does not say where its names go on");
+    }
+    request.set_page(page->next());
   }
 }
 

@@ -1,4 +1,5 @@
-// AllTreePages, AllActorPages: a node's supervision tree, or its actors, from as many replies as it takes. Any thread.
+// AllTreePages, AllActorPages, AllNamePages: a node's supervision tree, its actors or its names, from as many replies
+// as it takes. Any thread.
 #ifndef UNDERSTUDY_TOOLS_UNDERSTUDY_TREE_PAGES_H_
 #define UNDERSTUDY_TOOLS_UNDERSTUDY_TREE_PAGES_H_
 
@@ -8,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "understudy/proto/ops.pb.h"
 
 namespace understudy::tool {
@@ -25,6 +27,12 @@ using AskActors = absl::FunctionRef<absl::StatusOr<proto::ListActorsReply>(const
 // Asks for page after page of the actors that `request` is about. Errors: the errors of `ask`; Internal if a page says
 // that the next page begins no later than the page itself.
 absl::StatusOr<std::vector<proto::ActorDetails>> AllActorPages(proto::ListActorsRequest request, AskActors ask);
+
+using AskNames = absl::FunctionRef<absl::StatusOr<proto::ListNamesReply>(const proto::ListNamesRequest&)>;
+
+// Asks for page after page of the names that begin with `prefix`, and returns them as one reply. Errors: the errors of
+// `ask`; Internal if a page says that the next page begins where the page itself does.
+absl::StatusOr<proto::ListNamesReply> AllNamePages(absl::string_view prefix, AskNames ask);
 
 // Sets the clock of `tree` to `clock_nanos` and shifts all times in `tree` by the same difference, so that they can be
 // shown beside the times of another node.

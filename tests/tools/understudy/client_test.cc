@@ -256,6 +256,11 @@ TEST(ClientTest, AClusterIsShownAsOneWithTheNodesThatAnswer) {
   EXPECT_THAT(ps.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
   const Outcome tree = RunWords({"cluster", "tree", first, second});
   EXPECT_THAT(tree.out, AllOf(HasSubstr("<desk."), HasSubstr("<shop.")));
+  const Outcome names = RunWords({"cluster", "names", first, second, first});
+  EXPECT_TRUE(names.status.ok()) << names.status;
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(names.out, "clerk")).size(), 3U)
+      << "one of each node: " << names.out;
+  EXPECT_THAT(names.out, InOrder("<desk.", "<shop."));
   // The busiest actors of both systems, by either order. The desk's clerk has the older message, and the shop's clerk
   // has more messages.
   const auto tell = [](ActorSystem& system, int messages) {

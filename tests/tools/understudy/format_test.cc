@@ -445,7 +445,7 @@ TEST(ArgumentsTest, TraceTakesItsBoundsAndClusterSeveralNodes) {
   EXPECT_EQ(error({"ps", "--json=yes"}), "unknown option --json=yes; see understudy ps --help");
   EXPECT_EQ(error({"ps", "--cert="}), "a file is missing: expected the path of a PEM file; see understudy ps --help");
   EXPECT_EQ(error({"cluster", "tree"}),
-            "'cluster' takes tree|top|ps|waits|peers ADDRESS..., got 'tree'; see understudy cluster --help");
+            "'cluster' takes tree|top|ps|waits|peers|names ADDRESS..., got 'tree'; see understudy cluster --help");
 }
 
 TEST(ArgumentsTest, EachCommandHasItsHelp) {
