@@ -1,8 +1,8 @@
 // MessageBytes: how many bytes a message holds, for mailboxes that are bounded in bytes.
 //
 // The size of a std::string, std::vector or absl::Cord is its sizeof plus the sizes of its elements. The size of a wire
-// message is the size of its serialized form. For other types, a program may define MessageBytes, which
-// argument-dependent lookup finds:
+// message is the size of its serialized form, also if the program defines another. For other types, a program may
+// define MessageBytes, which argument-dependent lookup finds:
 //
 //   struct Order { int id; std::string text; std::vector<Item> items; };
 //   size_t MessageBytes(const Order& order) {
@@ -69,10 +69,10 @@ inline constexpr size_t kCountedBytesMax = size_t{1} << 61;
 
 template <class M>
 size_t BytesOf(const M& message) {
-  if constexpr (HasMessageBytes<M>) {
-    return std::min<size_t>(MessageBytes(message), kCountedBytesMax);
-  } else if constexpr (WireMessage<M>) {
+  if constexpr (WireMessage<M>) {
     return message.ByteSizeLong();
+  } else if constexpr (HasMessageBytes<M>) {
+    return std::min<size_t>(MessageBytes(message), kCountedBytesMax);
   } else {
     return sizeof(M);
   }

@@ -52,13 +52,6 @@ struct CurrentTurn;
 // handles the envelope, if its start is over by then.
 using HasStarted = std::shared_ptr<std::atomic<bool>>;
 
-// A watched name has an owner, or has none any more (a null pid).
-struct NameReport {
-  uint64_t watch = 0;
-  std::string name;
-  Pid pid;
-};
-
 // The counts of one mailbox that senders use. They wrap around; only their differences have a meaning.
 struct Gate {
   std::atomic<uint32_t> accepted{0};

@@ -53,7 +53,7 @@ enum class EnvelopeKind : uint8_t {
   kOverflow,        // a mailbox is full that fails its actor then; no value
   kLookForExpired,  // a mailbox is full whose messages may have expired; no value
   kOutcome,         // the value is a SpawnReport
-  kNameChange,      // the value is a NameReport
+  kNameChange,      // the value is a std::shared_ptr<NameNews>
   kBox,             // only for a DestructionQueue, which destroys the value
   kDeadLetter,      // only for a DestructionQueue, which publishes the value, a DeadLetter
   kSuspend,         // the value is a Suspension

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <new>
 #include <utility>
@@ -191,6 +192,9 @@ class Activation {
     uint64_t postponed_in = 0;            // the epoch of the behaviour in which the message was postponed last
     bool is_cancelled = false;            // the asker has cancelled the call in hand
     std::unique_ptr<HandlerTrace> trace;  // null if the handler belongs to no trace
+    // Used by Activations.
+    bool has_begun = false;
+    std::list<std::unique_ptr<Activation>>::iterator place;  // if has_begun
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>().release();

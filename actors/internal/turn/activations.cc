@@ -1,6 +1,7 @@
 #include "understudy/actors/internal/turn/activations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -8,9 +9,7 @@ namespace understudy::internal {
 
 std::unique_ptr<Activation> Activations::TakeNewest() {
   if (begun_.empty()) return nullptr;
-  std::unique_ptr<Activation> newest = std::move(begun_.back());
-  begun_.pop_back();
-  return newest;
+  return Remove(std::prev(begun_.end()));
 }
 
 bool Activations::BeginReceive(BehaviorPtr table, Waiter receiver) {
@@ -29,7 +28,7 @@ bool Activations::IsReceiver(const Activation& activation) const {
                      [&](const ReceiveUnderWay& receive) { return receive.receiver.activation == &activation; });
 }
 
-bool Activations::IsHeld() const {
+bool Activations::IsHeldBesideReceivers() const {
   return std::any_of(begun_.begin(), begun_.end(), [&](const std::unique_ptr<Activation>& begun) {
     return !begun->is_interleaved && !IsReceiver(*begun);
   });

@@ -5,7 +5,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATIONS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATIONS_H_
 
-#include <algorithm>
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <utility>
@@ -32,9 +32,9 @@ struct ReceiveUnderWay {
 class Activations {
  public:
   // A handler that may await has begun.
-  void Add(std::unique_ptr<Activation> begun) { begun_.push_back(std::move(begun)); }
+  void Add(std::unique_ptr<Activation> begun);
   // Removes and returns the activation `ended`, whose handler has ended. CHECKs that it had been added.
-  std::unique_ptr<Activation> Take(const Activation& ended);
+  std::unique_ptr<Activation> Take(Activation& ended);
   // Removes and returns the activation that began last; null when there is none.
   std::unique_ptr<Activation> TakeNewest();
   // Oldest first.
@@ -43,10 +43,13 @@ class Activations {
   // Call when `waiter` may be resumed, because all that it awaits has arrived. Waiters are resumed in the order of
   // these calls.
   void AddResumable(Waiter waiter) { resumable_.push_back(waiter); }
-  bool HasResumable() const { return !resumable_.empty(); }
+  bool HasResumable() const { return taken_ < resumable_.size(); }
   // Requires HasResumable.
   Waiter TakeResumable();
-  void ForgetResumable() { resumable_.clear(); }
+  void ForgetResumable() {
+    resumable_.clear();
+    taken_ = 0;
+  }
 
   // Begins a Receive. Returns false if the innermost Receive still waits: Receives nest only when the handler of the
   // message or event that the outer Receive has taken begins the inner one.
@@ -63,31 +66,51 @@ class Activations {
 
   // True if a handler awaits that is neither interleaved nor the receiver of a Receive: until it has ended, the actor
   // begins no other handler.
-  bool IsHeld() const;
+  bool IsHeld() const { return holding_ > 0 && (receives_.empty() || IsHeldBesideReceivers()); }
   // True if no handler is to be resumed, no Receive is under way, and no handler keeps the actor from handling
   // messages.
-  bool IsQuiet() const { return resumable_.empty() && receives_.empty() && (begun_.empty() || !IsHeld()); }
+  bool IsQuiet() const { return !HasResumable() && receives_.empty() && !IsHeld(); }
 
  private:
   bool IsReceiver(const Activation& activation) const;
+  bool IsHeldBesideReceivers() const;
+  std::unique_ptr<Activation> Remove(std::list<std::unique_ptr<Activation>>::iterator place);
 
+  // An actor may have begun a hundred thousand interleaved handlers, so what is done for each message takes a constant
+  // time.
   std::list<std::unique_ptr<Activation>> begun_;
+  size_t holding_ = 0;  // how many of them are not interleaved
   absl::InlinedVector<Waiter, 2> resumable_;
+  size_t taken_ = 0;                       // how many at the front of resumable_ were taken
   std::vector<ReceiveUnderWay> receives_;  // the innermost last
 };
 
-inline std::unique_ptr<Activation> Activations::Take(const Activation& ended) {
-  const auto place = std::find_if(begun_.begin(), begun_.end(),
-                                  [&](const std::unique_ptr<Activation>& begun) { return begun.get() == &ended; });
-  UNDERSTUDY_CHECK(place != begun_.end(), "a handler ended twice");
-  std::unique_ptr<Activation> taken = std::move(*place);
+inline void Activations::Add(std::unique_ptr<Activation> begun) {
+  if (!begun->is_interleaved) ++holding_;
+  Activation& added = *begun;
+  added.Hold().place = begun_.insert(begun_.end(), std::move(begun));
+  added.Hold().has_begun = true;
+}
+
+inline std::unique_ptr<Activation> Activations::Remove(std::list<std::unique_ptr<Activation>>::iterator place) {
+  std::unique_ptr<Activation> removed = std::move(*place);
   begun_.erase(place);
-  return taken;
+  if (!removed->is_interleaved) --holding_;
+  removed->held()->has_begun = false;
+  return removed;
+}
+
+inline std::unique_ptr<Activation> Activations::Take(Activation& ended) {
+  UNDERSTUDY_CHECK(ended.held() != nullptr && ended.held()->has_begun, "a handler ended twice");
+  return Remove(ended.held()->place);
 }
 
 inline Waiter Activations::TakeResumable() {
-  const Waiter next = resumable_.front();
-  resumable_.erase(resumable_.begin());
+  const Waiter next = resumable_[taken_++];
+  if (taken_ * 2 >= resumable_.size()) {
+    resumable_.erase(resumable_.begin(), resumable_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    taken_ = 0;
+  }
   return next;
 }
 

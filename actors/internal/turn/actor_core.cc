@@ -18,6 +18,7 @@
 #include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/in_user_code.h"
+#include "understudy/actors/internal/turn/name_news.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
 
@@ -67,11 +68,12 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
       OnOutcome(core, std::move(*static_cast<SpawnReport*>(envelope->value())));
       break;
     case EnvelopeKind::kNameChange: {
-      auto& name = *static_cast<NameReport*>(envelope->value());
-      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(name.watch);
+      NameNews& news = **static_cast<std::shared_ptr<NameNews>*>(envelope->value());
+      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(news.watch);
       if (!handler.has_value()) break;
       AddEvent(core, {.kind = Event::Kind::kName,
-                      .payload = Payload::Of(NameChange{.name = std::move(name.name), .pid = name.pid}),
+                      .id = news.watch,
+                      .payload = Payload::Of(NameChange{.name = news.name, .pid = news.Take()}),
                       .handler = *std::move(handler)});
       break;
     }
@@ -109,9 +111,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTu
     }
     envelope = next;
   }
-  if (ABSL_PREDICT_FALSE(!core.parts().empty() && !core.parts().early_cancels().empty())) {
-    for (const auto& [asker, ask] : core.parts().early_cancels().TakeAll()) (void)CancelWaiting(core, asker, ask);
-  }
+  if (ABSL_PREDICT_FALSE(turn.has_cancels)) CancelCalls(core);
 }
 
 // Publishes the mailboxes' limits, admits blocked senders, and arms the executor's timer: all that must be done before

@@ -28,7 +28,7 @@
 // actor_end.cc.
 //
 // The tests of the parts need no actor. Those of activations.h, actor_start.h, actor_timers.h, behavior_stack.h,
-// closed_mailboxes.h, crash_notes.h, due_times.h, early_cancels.h, event_queue.h, exits.h, life_stage.h, mail_choice.h,
+// closed_mailboxes.h, crash_notes.h, due_times.h, event_queue.h, exits.h, life_stage.h, mail_choice.h,
 // parent_tie.h, postponed_mail.h (envelope_ring_test.cc), rank_turns.h, waiting_mail.h and watches.h are in
 // tests/actors/core, those of ask_table.h and link_table.h in tests/actors.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_

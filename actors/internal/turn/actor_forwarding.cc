@@ -56,7 +56,6 @@ void Forward(ActorCore& core, int mailbox, Payload payload, uint64_t bytes, Call
   Count(core, from, Disposition::kForwarded);
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
-  if (call.ask != 0) core.parts().early_cancels().NoteForwarded();
   PostOrDrop(core.cell(), core.system(), core.life(), envelope);  // behind what has arrived
 }
 

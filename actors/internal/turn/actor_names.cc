@@ -11,6 +11,7 @@
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/current_turn.h"
+#include "understudy/actors/internal/turn/name_news.h"
 #include "understudy/actors/pending.h"
 
 namespace understudy::internal {
@@ -157,13 +158,12 @@ void KeepName(ActorCore& core, NameKeep keep) {
 
 void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler) {
   const uint64_t id = core.parts().watches().AddName(std::move(handler));
+  const auto news = std::make_shared<NameNews>(id, std::string(name));
   const uint64_t registry_id =
-      core.system().registry().Watch(name, [cell = ThisTurn().cell, system = &core.system(), self = core.self(), id](
-                                               absl::string_view changed, const NameRecord* record) {
-        PostOrDrop(*cell, *system, self.life(),
-                   MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id,
-                                                                      .name = std::string(changed),
-                                                                      .pid = record == nullptr ? Pid() : record->pid}));
+      core.system().registry().Watch(name, [cell = ThisTurn().cell, system = &core.system(), life = core.self().life(),
+                                            news](absl::string_view /*name*/, const NameRecord* change) {
+        if (!news->Tell(change == nullptr ? Pid() : change->pid)) return;
+        PostOrDrop(*cell, *system, life, MakeEnvelope(EnvelopeKind::kNameChange, std::shared_ptr<NameNews>(news)));
       });
   core.parts().watches().SetRegistryId(id, registry_id);
 }

@@ -29,7 +29,6 @@
 #include "understudy/actors/internal/turn/closed_mailboxes.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/due_times.h"
-#include "understudy/actors/internal/turn/early_cancels.h"
 #include "understudy/actors/internal/turn/event_queue.h"
 #include "understudy/actors/internal/turn/exits.h"
 #include "understudy/actors/internal/turn/link_table.h"
@@ -57,7 +56,6 @@ class ActorParts {
   BehaviorStack& behaviors() { return made().behaviors; }
   PostponedMail& postponed() { return made().postponed; }
   ClosedMailboxes& closed() { return made().closed; }
-  EarlyCancels& early_cancels() { return made().early_cancels; }
   DueTimes& due() { return made().due; }
   HeldRights& rights() { return made().rights; }
   SpawnRecord& spawn() { return made().spawn; }
@@ -110,7 +108,6 @@ class ActorParts {
     EventQueue events;
     Activations activations;
     BehaviorStack behaviors;
-    EarlyCancels early_cancels;
 
     ClosedMailboxes closed;
 

@@ -70,6 +70,34 @@ void ExpireWaitingMessages(ActorCore& core, size_t place) {
   }
 }
 
+// The calls that were cancelled by the signals of the batch that is being drained.
+thread_local std::vector<std::pair<Pid, uint64_t>> cancelled_calls;
+
+// Requires that cancelled_calls is sorted.
+bool IsCancelled(Pid asker, uint64_t ask) {
+  return std::binary_search(cancelled_calls.begin(), cancelled_calls.end(), std::pair(asker, ask));
+}
+
+// Takes the cancelled calls out of mailbox `place`, and their number from `left`. Stops when `left` is 0.
+void CancelWaiting(ActorCore& core, size_t place, size_t& left) {
+  for (Envelope** const newest : Rings(core, place)) {
+    const Envelope* const last = *newest;
+    Envelope* before = *newest;
+    for (bool is_last = false; !is_last && left > 0;) {
+      Envelope* const envelope = before->next;
+      is_last = envelope == last;
+      if (!IsCancelled(envelope->sender(), envelope->ask())) {
+        before = envelope;
+        continue;
+      }
+      TakeOut(core, *newest, envelope, before);
+      Count(core, place, DispositionOfCancelled(core, envelope->call().deadline));
+      DestroyLater(envelope);
+      --left;
+    }
+  }
+}
+
 }  // namespace
 
 // Replaces `envelope`, a message of another node, by one whose bytes have been parsed into a value. If they do not
@@ -226,38 +254,27 @@ void ReturnPostponed(ActorCore& core) {
       [&core](size_t place, Envelope* newest) { core.mail().Return(core.cell().queue(place), place, newest); });
 }
 
-bool CancelWaiting(ActorCore& core, Pid asker, uint64_t ask) {
-  for (size_t i = 0; i < core.layout().size(); ++i) {
-    if (!core.layout()[i].is_call()) continue;
-    for (Envelope** const newest : Rings(core, i)) {
-      Envelope* before = *newest;
-      do {
-        Envelope* const envelope = before->next;
-        if (envelope->ask() == ask && envelope->sender() == asker) {
-          TakeOut(core, *newest, envelope, before);
-          Count(core, i, DispositionOfCancelled(core, envelope->call().deadline));
-          DestroyLater(envelope);
-          return true;
-        }
-        before = envelope;
-      } while (before != *newest);
-    }
-  }
-  if (core.parts().empty()) return false;
-  for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
-    if (activation->ask() != ask || activation->asker() != asker) continue;
-    CancelAsksFor(core, *activation);
-    if (activation->is_forwarded) continue;  // the call is elsewhere
-    activation->Hold().is_cancelled = true;
-    return true;
-  }
-  return false;
+void CancelCall(Pid asker, uint64_t ask) {
+  cancelled_calls.emplace_back(asker, ask);
+  ThisTurn().has_cancels = true;
 }
 
-void CancelCall(ActorCore& core, Pid asker, uint64_t ask) {
-  // The drain looks for a call that was forwarded again at its end (EarlyCancels).
-  if (CancelWaiting(core, asker, ask) || core.parts().empty()) return;
-  core.parts().early_cancels().Add({.asker = asker, .ask = ask});
+void CancelCalls(ActorCore& core) {
+  ThisTurn().has_cancels = false;
+  std::sort(cancelled_calls.begin(), cancelled_calls.end());
+  size_t left = cancelled_calls.size();
+  for (size_t i = 0; i < core.layout().size() && left > 0; ++i) {
+    if (core.layout()[i].is_call()) CancelWaiting(core, i, left);
+  }
+  if (left > 0 && !core.parts().empty()) {
+    for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
+      if (!activation->is_call() || !IsCancelled(activation->asker(), activation->ask())) continue;
+      CancelAsksFor(core, *activation);
+      if (!activation->is_forwarded) activation->Hold().is_cancelled = true;  // else the call is elsewhere
+      if (--left == 0) break;
+    }
+  }
+  cancelled_calls.clear();
 }
 
 void ExpireWaitingMessages(ActorCore& core) {

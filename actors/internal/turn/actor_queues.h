@@ -41,10 +41,12 @@ void ReturnPostponed(ActorCore& core);
 // False also when all that were postponed have left since.
 inline bool HasPostponed(ActorCore& core) { return !core.parts().empty() && !core.parts().postponed().empty(); }
 
-// Cancels a call that waits in a mailbox or is in hand. Returns false if there is no such call.
-bool CancelWaiting(ActorCore& core, Pid asker, uint64_t ask);
-// The asker of a call has cancelled it. Cancels the call, which may wait in a mailbox or be in hand, or arrive later.
-void CancelCall(ActorCore& core, Pid asker, uint64_t ask);
+// The asker of a call has cancelled it. CancelCalls must be called when the batch that is being drained has been
+// sorted.
+void CancelCall(Pid asker, uint64_t ask);
+// Cancels those calls that wait in a mailbox or are in hand, in one walk however many they are. This comes at the end
+// of a batch, because a call that the actor has forwarded to itself may lie behind the cancel of its asker.
+void CancelCalls(ActorCore& core);
 
 // Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
 // whose time to live is over leave their mailboxes, whether those are open or closed.

@@ -191,7 +191,7 @@ void Act(ActorCore& core, Signal signal) {
       OnRequestStop(core, signal);
       return;
     case SignalKind::kCancel:
-      CancelCall(core, signal.from, signal.id);
+      CancelCall(signal.from, signal.id);
       if (ItemBits(signal.id) != 0) OnItemsCancel(core, signal);
       return;
     case SignalKind::kReply:
@@ -324,7 +324,7 @@ uint64_t MonitorUntilGone(ActorCore& core, Pid target, std::shared_ptr<MessageHa
 }
 
 void Demonitor(ActorCore& core, uint64_t id) {
-  core.parts().events().RemoveDowns(id);
+  core.parts().events().RemoveDown(id);
   core.parts().watches().RemoveMonitor(id);
   if (!core.parts().links().IsMonitoring(id)) return;
   TellOfDemonitor(core, id, core.parts().links().Demonitor(id));

@@ -39,6 +39,7 @@ struct CurrentTurn {
   uint64_t unpublished = 0;
   // Messages that left, of which the router was not told yet. Their mailbox is in `unpublished` too.
   LeftRemote left_remote;
+  bool has_cancels = false;  // CancelCall was called, and CancelCalls was not
   // Values that kernel code of the turn passed to DestroyLater.
   DestructionQueue remains;
 };

@@ -5,10 +5,25 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+namespace {
+
+bool IsBySource(const Event& event) { return event.kind == Event::Kind::kDown || event.kind == Event::Kind::kName; }
+
+}  // namespace
+
+struct EventQueue::BySource {
+  absl::flat_hash_map<std::pair<Event::Kind, uint64_t>, iterator> places;
+};
+
+EventQueue::EventQueue() = default;
+EventQueue::~EventQueue() = default;
+EventQueue::EventQueue(EventQueue&& other) noexcept = default;
+EventQueue& EventQueue::operator=(EventQueue&& other) noexcept = default;
 
 EventQueue::Sent& EventQueue::SentLike(const Event& event) {
   if (event.kind == Event::Kind::kStopRequest) return stop_requests_;
@@ -24,13 +39,24 @@ bool EventQueue::Add(Event event) {
     }
     ++sent.waiting;
   }
-  events_.push_back(std::move(event));
+  if (!IsBySource(event)) {
+    events_.push_back(std::move(event));
+    return true;
+  }
+  if (by_source_ == nullptr) by_source_ = std::make_unique<BySource>();
+  const auto [found, is_new] = by_source_->places.try_emplace({event.kind, event.id});
+  if (is_new) {
+    found->second = events_.insert(events_.end(), std::move(event));
+  } else {
+    found->second->payload = std::move(event.payload);
+  }
   return true;
 }
 
 Event EventQueue::Take(iterator place) {
   Event event = std::move(*place);
   events_.erase(place);
+  if (IsBySource(event)) by_source_->places.erase({event.kind, event.id});
   if (!event.is_sent) return event;
   Sent& sent = SentLike(event);
   if (--sent.waiting > 0) return event;
@@ -53,8 +79,12 @@ bool EventQueue::RemoveExitsOfLink(Pid peer) {
   return removes_parents && !keeps_parents;
 }
 
-void EventQueue::RemoveDowns(uint64_t monitor) {
-  events_.remove_if([&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == monitor; });
+void EventQueue::RemoveDown(uint64_t monitor) {
+  if (by_source_ == nullptr) return;
+  const auto down = by_source_->places.find({Event::Kind::kDown, monitor});
+  if (down == by_source_->places.end()) return;
+  events_.erase(down->second);
+  by_source_->places.erase(down);
 }
 
 bool EventQueue::RemoveNamedTimer(uint64_t id) {

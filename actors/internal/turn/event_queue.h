@@ -3,7 +3,7 @@
 // A plain state machine: it has no clock and runs no handler. Exits and requests to stop that were sent by Exit or
 // RequestStop are bounded: of each sort at most limits::kExitsWaitingPerActorMax wait, and the last of that sort to be
 // taken stands for those that came when the sort was full. Events of links, monitors, timers and names are bounded by
-// what they come from. Owner only.
+// what they come from: of each watched name one change waits. Owner only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
 
@@ -27,7 +27,7 @@ struct Event {
   enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
   Kind kind = Kind::kTimer;
   uint64_t stamp = 0;
-  uint64_t id = 0;                                             // of the monitor, or of the named timer
+  uint64_t id = 0;                                             // of the monitor, the named timer or the watched name
   uint64_t epoch = 0;                                          // of the behavior, for its timers; 0 for others
   MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // for an Idle: when the last message had come
   absl::Time at = absl::InfinitePast();                        // for an At: when it is due on the wall clock
@@ -44,8 +44,14 @@ class EventQueue {
  public:
   using iterator = std::list<Event>::iterator;
 
-  // Appends `event`, whose stamp must be later than that of each waiting event. Returns false if the event was merged
-  // instead, because kExitsWaitingPerActorMax events of its sort wait already.
+  EventQueue();
+  ~EventQueue();
+  EventQueue(EventQueue&& other) noexcept;
+  EventQueue& operator=(EventQueue&& other) noexcept;
+
+  // Appends `event`, whose stamp must be later than that of each waiting event. A change of a watched name takes the
+  // place of an earlier one that waits. Returns false if the event was merged instead, because kExitsWaitingPerActorMax
+  // events of its sort wait already.
   bool Add(Event event);
 
   bool empty() const { return events_.empty(); }
@@ -62,7 +68,8 @@ class EventQueue {
   // The events that came along the link to `peer`, which is unlinked. True when exits of the parent were among them
   // and no other exit of the parent waits.
   bool RemoveExitsOfLink(Pid peer);
-  void RemoveDowns(uint64_t monitor);
+  // In constant time, because a handler may end the monitors of a whole node one by one.
+  void RemoveDown(uint64_t monitor);
   // False when no event of the named timer `id` waits.
   bool RemoveNamedTimer(uint64_t id);
   // The events of the timers of all behaviors.
@@ -79,6 +86,9 @@ class EventQueue {
   Sent& SentLike(const Event& event);
 
   std::list<Event> events_;
+  // The waiting Downs by their monitors, and the waiting changes of names by their watches. Null until the first.
+  struct BySource;
+  std::unique_ptr<BySource> by_source_;
   Sent exits_;
   Sent parents_exits_;
   Sent stop_requests_;

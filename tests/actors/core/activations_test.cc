@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "understudy/actors/internal/asks/ask_table.h"
@@ -38,7 +39,7 @@ class ActivationsTest : public testing::Test {
 
 TEST_F(ActivationsTest, AHandlerThatAwaitsHoldsTheActorUntilItEnds) {
   EXPECT_TRUE(activations_.IsQuiet());
-  const Activation& begun = Begin();
+  Activation& begun = Begin();
   EXPECT_TRUE(activations_.IsHeld());
   EXPECT_FALSE(activations_.IsQuiet());
   EXPECT_EQ(activations_.Take(begun).get(), &begun);
@@ -54,8 +55,22 @@ TEST_F(ActivationsTest, InterleavedHandlersDoNotHoldTheActor) {
   EXPECT_TRUE(activations_.IsHeld());
 }
 
+TEST_F(ActivationsTest, ManyInterleavedHandlersEndInAnyOrderAtTheCostOfEach) {
+  std::vector<Activation*> begun;
+  for (int i = 0; i < 100'000; ++i) begun.push_back(&Begin(/*is_interleaved=*/true));
+  for (auto next = begun.rbegin(); next != begun.rend(); ++next) {  // a walk from the oldest would be 5 * 10^9 steps
+    EXPECT_FALSE(activations_.IsHeld());
+    activations_.AddResumable(WaiterOf(**next));
+    (void)activations_.Take(**next);
+  }
+  for (auto next = begun.rbegin(); next != begun.rend(); ++next) {
+    ASSERT_EQ(activations_.TakeResumable().activation, *next);
+  }
+  EXPECT_FALSE(activations_.HasResumable());
+}
+
 TEST_F(ActivationsTest, AHandlerEndsOnce) {
-  const Activation& begun = Begin();
+  Activation& begun = Begin();
   const std::unique_ptr<Activation> ended = activations_.Take(begun);
   EXPECT_DEATH((void)activations_.Take(*ended), "a handler ended twice");
 }

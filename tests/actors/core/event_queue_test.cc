@@ -1,9 +1,12 @@
 // EventQueue without an actor: its order, its bounds, and the events that are taken back.
 #include "understudy/actors/internal/turn/event_queue.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -129,11 +132,46 @@ TEST(EventQueueTest, DemonitorAndCancelTakeBackTheirEvents) {
   (void)queue.Add(DownOf(1));
   (void)queue.Add(NamedTimer(1));
   (void)queue.Add(NamedTimer(2));
-  queue.RemoveDowns(1);
+  queue.RemoveDown(1);
   EXPECT_THAT(IdsOf(queue), ElementsAre(1, 2));
   EXPECT_TRUE(queue.RemoveNamedTimer(1));
   EXPECT_FALSE(queue.RemoveNamedTimer(1));
   EXPECT_THAT(IdsOf(queue), ElementsAre(2));
+}
+
+TEST(EventQueueTest, ADownIsRemovedInATimeThatDoesNotGrowWithTheDownsThatWait) {
+  // Removes the last half first, which a walk from the front would reach last.
+  const auto removal = [](uint64_t downs) {
+    EventQueue queue;
+    for (uint64_t id = 1; id <= downs; ++id) (void)queue.Add(DownOf(id));
+    const std::clock_t began = std::clock();
+    for (uint64_t id = downs; id > downs / 2; --id) queue.RemoveDown(id);
+    const std::clock_t took = std::clock() - began;
+    EXPECT_EQ(queue.Take(queue.begin()).id, 1U);
+    queue.RemoveDown(1);  // which was taken
+    EXPECT_EQ(IdsOf(queue).size(), downs / 2 - 1);
+    return took;
+  };
+  std::clock_t few = std::numeric_limits<std::clock_t>::max();
+  for (int i = 0; i < 5; ++i) few = std::min(few, removal(2'000));
+  EXPECT_LT(removal(60'000), 200 * (few + 1)) << "30 times as many; a walk takes 900 times as long";
+}
+
+TEST(EventQueueTest, AChangeOfANameTakesThePlaceOfTheOneThatWaits) {
+  const auto change_of = [](uint64_t watch, Pid owner) {
+    return Event{
+        .kind = Event::Kind::kName, .id = watch, .payload = Payload::Of(NameChange{.name = "n", .pid = owner})};
+  };
+  const auto owner_of = [](const Event& event) { return static_cast<const NameChange*>(event.payload.value())->pid; };
+  EventQueue queue;
+  (void)queue.Add(change_of(1, Pid(1, 1, 1)));
+  (void)queue.Add(DownOf(1));
+  (void)queue.Add(change_of(2, Pid(1, 1, 2)));
+  (void)queue.Add(change_of(1, Pid(1, 1, 3)));
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 1, 2));
+  EXPECT_EQ(owner_of(queue.Take(queue.begin())), Pid(1, 1, 3));
+  (void)queue.Add(change_of(1, Pid()));
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 2, 1)) << "the earlier one was taken";
 }
 
 TEST(EventQueueTest, TimersOfBehaviorsAreFoundByBehaviorAndHandlerAndRemovedTogether) {
