@@ -28,7 +28,8 @@ constexpr size_t EnteredBytes(size_t name_bytes) { return kEnteredNameBytes + kN
 // bytes. Further claims are refused. It is 1 GiB for all of kUnprovedPeersMax. A peer whose identity is proved may have
 // kNamesPerNodeMax names.
 inline constexpr size_t kUnprovedNameBytesMax = size_t{4} << 20;
-// The bytes of the sets of mailboxes of such a peer: those of some 1,400 actor classes.
+// The bytes of the sets of mailboxes of such a peer: those of some 1,400 actor classes. Claims with further sets are
+// refused, and so are those of a proved peer beyond kNameSignatureBytesMax.
 inline constexpr size_t kUnprovedNameSignatureBytesMax = size_t{4} << 20;
 // The size up to which a part of the changes of names is filled. Such a part fits
 // one slot, so that nothing else is sent between its pieces, and has some 1,000 names.

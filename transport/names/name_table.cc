@@ -196,7 +196,7 @@ void NameTable::OnChangesEntered(absl::string_view peer_name) {
 absl::Status NameTable::OnDefinitions(Peer& peer, const proto::NameChanges& changes) {
   for (const proto::SignatureSet& set : changes.definitions()) {
     if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
-    if (peer.feed.fingerprints() == Fingerprints::kNotTold) continue;
+    if (peer.feed.fingerprints() == Fingerprints::kNotTold || peer.signatures.Find(set.number()) == nullptr) continue;
     const uint64_t differ = peer.protocols.OnDefined(set, types_, comparisons_.StepsOf(peer.budget));
     if (differ != 0) peer.feed.AskFor(set.number(), differ);
   }
@@ -228,7 +228,8 @@ absl::Status NameTable::OnDescription(absl::string_view peer_name, Peer& peer, c
 absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
   if (absl::Status checked = CheckClaim(claim); !checked.ok()) return checked;
   const std::shared_ptr<const proto::SignatureSet> set = peer.signatures.Find(claim.signatures());
-  if (claim.signatures() != 0 && set == nullptr) {
+  const bool has_set = claim.signatures() != 0;
+  if (has_set && !peer.signatures.IsDefined(claim.signatures())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a claim with the set of mailboxes ", claim.signatures(), ", which is not defined"));
   }
@@ -250,7 +251,7 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   if (peer.names.size() >= limits::kNamesPerNodeMax) {
     return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
   }
-  if (!HasRoom(peer, name)) {
+  if (!HasRoom(peer, name) || (has_set && set == nullptr)) {
     RefuseClaim(peer_name, peer, claim, Change::Kind::kTooMany, peer.too_many_told);
     return absl::OkStatus();
   }

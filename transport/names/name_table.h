@@ -109,7 +109,7 @@ class NameTable {
       kForbidden,   // as kLost, but because `peer` does not grant us the name: exit with NotPermitted
       kRefused,     // `peer` refused us the name, but has no grant for it here, so we keep it; once a session
       kNotGranted,  // `peer` claimed the name without a grant, so the claim is not entered; once a session
-      kTooMany,     // the names of `peer` take as many bytes as they may, so its claim is not entered; once a session
+      kTooMany,     // as kNotGranted, but because the names of `peer`, or its sets of mailboxes, take all their room
     };
     Kind kind;
     std::string name;

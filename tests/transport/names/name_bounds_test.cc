@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
@@ -22,6 +23,7 @@
 namespace understudy {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -63,11 +65,14 @@ class NameBoundsTest : public ::testing::Test {
     for (int i = 0; i < mailboxes; ++i) set.add_mailboxes()->set_name(std::string(name_bytes, 'm'));
     return Tell(changes);
   }
-  // The number of sets of 64 mailboxes that the peer may define.
-  uint32_t Defined(size_t name_bytes) {
-    uint32_t sets = 0;
-    while (sets < 2000 && Define(sets + 1, 64, name_bytes).ok()) ++sets;
-    return sets;
+  // Defines sets of 64 mailboxes until a claim with one of them is refused. Returns the number of the refused set.
+  uint32_t DefineUntilRefused(size_t name_bytes) {
+    const int64_t refused = table_.counters("b").claims_refused;
+    for (uint32_t set = 1; set < 2000; ++set) {
+      const bool is_ok = Define(set, 64, name_bytes).ok() && Claim("b/probe", set).ok();
+      if (!is_ok || table_.counters("b").claims_refused > refused) return set;
+    }
+    return 0;
   }
   std::vector<std::string> Changes() {
     std::vector<std::string> changes;
@@ -148,11 +153,37 @@ TEST_F(NameBoundsTest, VacanciesAreNamesAndOnesThatEndMakeRoom) {
 
 TEST_F(NameBoundsTest, SetsOfMailboxesCountByTheMemoryThatTheyTakeAndLessIsFreeWithoutProof) {
   Meet(PeerProof::kProved);
-  EXPECT_LE(Defined(0), limits::kNameSignatureBytesMax / (64 * limits::kNameMailboxBytes));
+  const uint32_t of_proved = DefineUntilRefused(0);
+  EXPECT_GT(of_proved, 1U);
+  EXPECT_LE(of_proved, 1 + limits::kNameSignatureBytesMax / (64 * limits::kNameMailboxBytes));
   Meet(PeerProof::kUnproved);
-  const uint32_t sets = Defined(1000);
-  EXPECT_GT(sets, 0U);
-  EXPECT_LE(sets, limits::kUnprovedNameSignatureBytesMax / (64 * 1000));
+  const uint32_t of_unproved = DefineUntilRefused(1000);
+  EXPECT_GT(of_unproved, 1U);
+  EXPECT_LE(of_unproved, 1 + limits::kUnprovedNameSignatureBytesMax / (64 * 1000));
+}
+
+TEST_F(NameBoundsTest, ClaimsWithASetOfMailboxesBeyondTheBoundAreRefusedAndTheOthersAreEntered) {
+  Meet(PeerProof::kUnproved);
+  const uint32_t refused = DefineUntilRefused(1000);
+  EXPECT_THAT(Changes(), Contains("too many b/probe of b"));
+  EXPECT_EQ(table_.counters("b").claims_refused, 1);
+  EXPECT_EQ(table_.Find("b/probe"), absl::nullopt) << "the earlier claim to the name has ended";
+  EXPECT_TRUE(Define(refused + 1, 64, 1000).ok());
+  EXPECT_TRUE(Claim("b/1", refused).ok());
+  EXPECT_TRUE(Claim("b/2", refused + 1).ok());
+  EXPECT_EQ(table_.counters("b").claims_refused, 3);
+  EXPECT_EQ(table_.names_of("b"), 0);
+  EXPECT_TRUE(Claim("b/3", 1).ok());
+  EXPECT_TRUE(Define(refused + 2, 1, 1).ok()) << "a small one has room";
+  EXPECT_TRUE(Claim("b/4", refused + 2).ok());
+  EXPECT_THAT(Changes(), ElementsAre("show b/3 b", "show b/4 b"));
+  EXPECT_FALSE(Define(refused, 1, 1).ok()) << "it is defined";
+}
+
+TEST_F(NameBoundsTest, MoreSetsOfMailboxesThanANodeMayHaveAreABadFrame) {
+  Meet(PeerProof::kUnproved);
+  for (uint32_t set = 1; set <= limits::kNameSignatureSetsMax; ++set) ASSERT_TRUE(Define(set, 1, 0).ok()) << set;
+  EXPECT_FALSE(Define(limits::kNameSignatureSetsMax + 1, 1, 0).ok());
 }
 
 // ---- What other peers must be told ----
