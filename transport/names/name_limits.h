@@ -25,12 +25,15 @@ inline constexpr size_t kNameCopies = 6;
 inline constexpr size_t kEnteredNameBytes = 700;
 constexpr size_t EnteredBytes(size_t name_bytes) { return kEnteredNameBytes + kNameCopies * name_bytes; }
 // The memory that the names and vacancies of a peer may take whose identity is not proved: some 4,700 names of 30
-// bytes. Further claims are refused. It is 1 GiB for all of kUnprovedPeersMax. A peer whose identity is proved may have
-// kNamesPerNodeMax names.
+// bytes. Further claims are refused. It is 1 GiB for all of kUnprovedPeersMax.
 inline constexpr size_t kUnprovedNameBytesMax = size_t{4} << 20;
 // The bytes of the sets of mailboxes of such a peer: those of some 1,400 actor classes. Claims with further sets are
 // refused, and so are those of a proved peer beyond kNameSignatureBytesMax.
 inline constexpr size_t kUnprovedNameSignatureBytesMax = size_t{4} << 20;
+// The names and vacancies that are entered of any peer, for each of the kNamesPerNodeMax that it may own; further
+// claims are refused. It is more than one, because a name that changes again keeps its place among the changes that
+// wait to be told: its claim may arrive before the release of another name that made room for it.
+inline constexpr size_t kEnteredPerOwned = 2;
 // The size up to which a part of the changes of names is filled. Such a part fits
 // one slot, so that nothing else is sent between its pieces, and has some 1,000 names.
 inline constexpr size_t kNamePartBytes = size_t{48} << 10;

@@ -1,6 +1,8 @@
 // What the names of one peer may cost.
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
@@ -184,6 +187,87 @@ TEST_F(NameBoundsTest, MoreSetsOfMailboxesThanANodeMayHaveAreABadFrame) {
   Meet(PeerProof::kUnproved);
   for (uint32_t set = 1; set <= limits::kNameSignatureSetsMax; ++set) ASSERT_TRUE(Define(set, 1, 0).ok()) << set;
   EXPECT_FALSE(Define(limits::kNameSignatureSetsMax + 1, 1, 0).ok());
+}
+
+// ---- The number of names ----
+
+// Node a tells its names to node b, which takes it that a node has at most three; a itself has at most `names_max`.
+class NameCountTest : public ::testing::Test {
+ protected:
+  static bool Allow(absl::string_view, absl::string_view) { return true; }
+  void Begin(size_t names_max) {
+    teller_ = std::make_unique<NameTable>("a", Allow, LocalTypes(), names_max);
+    teller_->OnSessionBegun("b", 2, NameNet::At(200));
+    listener_.OnSessionBegun("a", 1, NameNet::At(200));
+    Tell();
+  }
+  void Claim(absl::string_view name) {
+    ASSERT_EQ(teller_->Claim(name, Pid(1, 1, ++serial_), NameNet::At(300), {}), absl::OkStatus());
+  }
+  void Release(absl::string_view name) { ASSERT_TRUE(teller_->Release(name, teller_->Find(name)->pid)); }
+  void Tell() {
+    while (const absl::optional<NameFeed::Part> part = teller_->TakePart("b")) told_.push_back(part->changes);
+  }
+  void Arrive() {
+    for (; !told_.empty(); told_.pop_front()) {
+      ASSERT_EQ(listener_.OnChanges("a", told_.front().SerializeAsString()), absl::OkStatus());
+      listener_.OnChangesEntered("a");
+      while (const absl::optional<NameFeed::Part> part = listener_.TakePart("a")) {
+        ASSERT_EQ(teller_->OnChanges("b", part->changes.SerializeAsString()), absl::OkStatus());
+      }
+      Tell();
+    }
+  }
+
+  std::unique_ptr<NameTable> teller_;
+  NameTable listener_{"b", Allow, LocalTypes(), 3};
+  std::deque<proto::NameChanges> told_;
+  uint64_t serial_ = 0;
+};
+
+// A name keeps its place among the changes that wait to be told, so its next claim may be told before the release of
+// another name that made room for that claim.
+TEST_F(NameCountTest, AClaimThatIsToldBeforeTheReleaseThatMadeRoomForItIsEntered) {
+  Begin(3);
+  for (const absl::string_view name : {"1", "2", "3"}) Claim(name);
+  Tell();
+  while (teller_->feed("b")->parts_untaken() < limits::kNamePartsUntakenMax) {
+    Release("3");
+    Claim("3");
+    Tell();
+  }
+  Release("1");
+  Claim("4");
+  Release("2");
+  Claim("1");
+  Tell();
+  EXPECT_EQ(teller_->feed("b")->size(), 3U) << "the changes wait until the peer has taken earlier parts";
+  Arrive();
+  EXPECT_TRUE(listener_.Find("4").has_value());
+  EXPECT_FALSE(listener_.Find("2").has_value());
+  EXPECT_EQ(listener_.names_of("a"), 3U);
+  EXPECT_EQ(listener_.counters("a").claims_refused, 0);
+}
+
+TEST_F(NameCountTest, OfAPeerTwiceTheNamesThatANodeMayHaveAreEnteredAndFurtherClaimsAreRefused) {
+  Begin(9);
+  for (const absl::string_view name : {"1", "2", "3", "4", "5"}) Claim(name);
+  teller_->Vacate("6", Pid());
+  for (const absl::string_view name : {"7", "8"}) Claim(name);
+  Tell();
+  Arrive();
+  EXPECT_EQ(listener_.names_of("a"), 5U);
+  EXPECT_TRUE(listener_.IsVacant("6"));
+  EXPECT_EQ(listener_.counters("a").claims_refused, 2);
+  teller_->Vacate("9", Pid());
+  Tell();
+  Arrive();
+  EXPECT_FALSE(listener_.IsVacant("9"));
+  Release("1");
+  Claim("7 again");
+  Tell();
+  Arrive();
+  EXPECT_TRUE(listener_.Find("7 again").has_value());
 }
 
 // ---- What other peers must be told ----
