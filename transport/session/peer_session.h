@@ -88,6 +88,8 @@ struct SessionConfig {
   // The address at which the peer can dial this node; sent to the peer. May be empty.
   std::string advertise;
   uint16_t local_index = 0;  // node index of this node's own pids
+  // PeerSession::number() of the first session, which later ones continue. Not 0.
+  uint64_t first_number = 1;
   // Returns the place in the table of nodes for pids of that incarnation of the peer.
   // If it returns an error, no session begins. Called when a session begins, after the
   // one before it has ended.
@@ -144,6 +146,7 @@ struct CloseStream {
 };
 struct SessionBegun {
   NodePair nodes;
+  uint64_t number;  // as number()
   uint64_t epoch;
   uint64_t features;      // that both ends have (handshake.h)
   std::string advertise;  // the peer's, may be empty
@@ -256,6 +259,8 @@ class PeerSession {
   // Requires is_live().
   const NodePair& nodes() const { return live_->nodes; }
   uint64_t epoch() const { return live_.has_value() ? live_->terms.epoch : 0; }
+  // Identifies the live session at this node, whatever epoch the peer has chosen. 0 without one.
+  uint64_t number() const { return live_.has_value() ? last_number_ : 0; }
   // Summed over all sessions with this peer.
   SessionLedger ledger() const;
   // The bytes of the live session's envelopes that the peer has not acknowledged, of all kinds or of one.
@@ -431,6 +436,7 @@ class PeerSession {
   absl::Duration backoff_;
   uint64_t dials_ = 0;
   uint64_t last_epoch_ = 0;
+  uint64_t last_number_;
 
   bool leaving_ = false;
   MonotonicTime leave_at_ = MonotonicTime::InfiniteFuture();

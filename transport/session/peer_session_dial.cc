@@ -144,7 +144,7 @@ void PeerSession::OnRefuse(const proto::Refuse& refuse, MonotonicTime now) {
 void PeerSession::OnWelcome(const proto::Frame& frame, MonotonicTime now) {
   const proto::Welcome& welcome = frame.welcome();
   const bool resumes = dial_->resume_epoch != 0;
-  const absl::Status checked = CheckWelcome(frame, config_.peer, config_.versions, resumes);
+  const absl::Status checked = CheckWelcome(frame, config_.peer, config_.versions, resumes, NextEpoch());
   if (!checked.ok()) {
     backoff_ = config_.times.backoff_max;
     actions_.push_back(DialRefused{.reason = proto::Refuse::MISTAKEN, .detail = std::string(checked.message())});
