@@ -197,7 +197,8 @@ class PeerSession {
   // ---- Reports of the owner ----
 
   // Sets whether there is an address to dial and, if there is one, what is proved of the
-  // process that answers there. A new address resets the backoff.
+  // process that answers there. A new address resets the backoff. A dial to the address before goes on, and its answer
+  // proves what that address does.
   void SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now);
   // Another node opened a stream, and its Hello claims to be the peer. Returns the
   // number that identifies the stream.
@@ -325,6 +326,7 @@ class PeerSession {
     uint64_t stream;
     MonotonicTime deadline;
     std::string key;  // this node's half of the secret of a new session
+    bool is_proved;   // whether the dialled address proves the identity of the process that answers
     uint64_t resume_epoch = 0;
     bool writing = true;  // the Hello
   };

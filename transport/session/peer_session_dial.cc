@@ -47,7 +47,10 @@ void PeerSession::StartDialIfDue(MonotonicTime now) {
   if (DialDueAt() > now) return;
   ++dials_;
   dialled_at_ = now;
-  dial_ = Dial{.stream = ++last_stream_, .deadline = now + config_.times.handshake_timeout, .key = config_.new_key()};
+  dial_ = Dial{.stream = ++last_stream_,
+               .deadline = now + config_.times.handshake_timeout,
+               .key = config_.new_key(),
+               .is_proved = at_address_->is_proved()};
   actions_.push_back(DialStream{dial_->stream});
   actions_.push_back(WriteFrame{dial_->stream, HelloFrame()});
 }
@@ -114,7 +117,7 @@ void PeerSession::OnDialFrame(absl::string_view bytes, MonotonicTime now) {
 void PeerSession::OnRefuse(const proto::Refuse& refuse, MonotonicTime now) {
   const uint64_t resumed = dial_->resume_epoch;
   const bool is_for_live = live_.has_value() && resumed == live_->terms.epoch;
-  const bool is_proved = at_address_.has_value() && at_address_->is_proved();
+  const bool is_proved = dial_->is_proved;
   const uint64_t dial = dials_;
   AbandonDial(now);
   if (refuse.reason() == proto::Refuse::SUPERSEDED) return;  // the other stream is as good
@@ -187,9 +190,8 @@ bool PeerSession::Resume(const proto::Welcome& welcome, MonotonicTime now) {
 
 bool PeerSession::BeginAsDialled(const proto::Welcome& welcome) {
   if (live_.has_value() || leaving_) return false;
-  const bool is_proved = at_address_.has_value() && at_address_->is_proved();
-  const SessionTimes times = is_proved ? Agree(config_.times, welcome.times())
-                                       : AgreeUnproved(config_.times, welcome.times(), AcceptingEnd::kTheirs);
+  const SessionTimes times = dial_->is_proved ? Agree(config_.times, welcome.times())
+                                              : AgreeUnproved(config_.times, welcome.times(), AcceptingEnd::kTheirs);
   return Begin(Terms{.peer = NodeIncarnation{welcome.incarnation()},
                      .epoch = welcome.epoch(),
                      .secret = SessionSecret(dial_->key, welcome.key()),

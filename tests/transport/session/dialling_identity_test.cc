@@ -205,5 +205,21 @@ TEST(DiallingIdentityTest, AnotherIncarnationAtTheAddressIsBelievedOnlyWithProve
   }
 }
 
+// The process that answers is the one at the address that was dialled, wherever the next dial goes.
+TEST(DiallingIdentityTest, AnAnswerProvesWhatTheDialledAddressDidAlsoWhenTheAddressHasChanged) {
+  for (const bool was_proved : {true, false}) {
+    const StreamIdentity dialled = was_proved ? StreamIdentity::SameUser() : StreamIdentity::Unproved();
+    const StreamIdentity later = was_proved ? StreamIdentity::Unproved() : StreamIdentity::SameUser();
+    DiallingSession b(dialled);
+    b.Begin();
+    b.Redial();
+    b.session().SetDialable(later, b.now());
+    proto::Refuse refuse;
+    refuse.set_reason(proto::Refuse::ENDED);
+    b.Answer(refuse);
+    EXPECT_EQ(b.session().is_live(), !was_proved);
+  }
+}
+
 }  // namespace
 }  // namespace understudy
