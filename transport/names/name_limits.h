@@ -47,9 +47,9 @@ inline constexpr size_t kNamePartBytesMax = size_t{160} << 10;
 inline constexpr size_t kDescriptionBytesMax = size_t{128} << 10;
 // The most requests for descriptions in one part, so that they add at most 4 KiB to it.
 inline constexpr size_t kDescriptionRequestsPerPartMax = 256;
-// The cost that the comparisons with one peer's descriptions may have at once: some 0.3 s. The cost is the number of
-// pairs of fields and values that are compared, plus the bytes of the descriptions, plus 16 for each message, field and
-// value: 4,000 for two messages of 30 fields.
+// The cost that the comparisons with one peer's descriptions, and the descriptions that it asks for, may have at once:
+// some 0.3 s. The cost is the number of pairs of fields and values that are compared, plus the bytes of the
+// descriptions, plus 16 for each message, field and value: 4,000 for two messages of 30 fields.
 inline constexpr int64_t kComparisonStepsMax = 16'000'000;
 // The time in which the peer gets these steps again: so long that a peer which begins sessions again and again takes at
 // most half a hundredth of a thread.

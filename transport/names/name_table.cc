@@ -378,7 +378,8 @@ void NameTable::OnGrantsChanged(absl::string_view peer) {
 
 absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {
   const auto found = peers_.find(peer);
-  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_, types_);
+  if (found == peers_.end()) return absl::nullopt;
+  return found->second.feed.Take(own_, own_signatures_, types_, comparisons_.StepsOf(found->second.budget));
 }
 
 bool NameTable::MustHold(absl::string_view peer) const {
