@@ -47,6 +47,12 @@ inline constexpr size_t kReasonTextsBytesMax = kSessionSignalBytesMax / 8;
 inline constexpr size_t kShortSignalBytesMax = 96;
 static_assert(kTiesPerSessionMax * (kSlotOverheadBytes + kShortSignalBytesMax) + kReasonTextsBytesMax <=
               kSessionSignalBytesMax);
+// Unlinks of this node's actors that the peer has not answered; one more ends the session. A peer that acknowledges
+// frames and answers no unlink could otherwise make this node keep them without end. The assertion below shows that
+// they are more than find room in a session whose stream is broken, so no peer that answers them is taken for such a
+// one.
+inline constexpr size_t kUnlinksPerSessionMax = size_t{1} << 21;
+static_assert(kUnlinksPerSessionMax * kSlotOverheadBytes >= kSessionSignalBytesMax);
 // Changes of credit. The assertion below shows that all changes that must be sent have room. Changes that can wait
 // (grants of windows, requests for a grant or for its return) are sent only while at most kCreditUnhurriedBytesMax
 // wait.

@@ -83,8 +83,9 @@ TEST_F(NodeCoreNamesTest, AnUnprovedPeerHasFewNamesHere) {
   EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 10 names of its refused"));
   EXPECT_THAT(cluster().peer_events("b"),
               Contains(absl::StrCat("no name here for node a, which claims 'a/", 100000 + kNames,
-                                    "', beyond the names that a peer may have whose identity is not proved; further "
-                                    "refusals of this session are only counted (TLS and Unix sockets prove it)")));
+                                    "', beyond the room for the names and sets of mailboxes of a peer; further "
+                                    "refusals of this session are only counted (a peer whose identity TLS or "
+                                    "a Unix socket proves has more)")));
 }
 
 TEST_F(NodeCoreNamesTest, TheRegistryKeepsTheMailboxesOfManyNamesOnce) {

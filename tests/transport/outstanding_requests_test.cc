@@ -36,6 +36,7 @@ Signal LinkExit(const Signal& addressed) {
 
 class OutstandingRequestsTest : public ::testing::Test {
  protected:
+  void Posted(const Signal& signal) { EXPECT_TRUE(ties_.OnPosted(signal)); }
   Verdict Granted(const Signal& signal) { return ties_.OnArrived(signal, true); }
   Verdict Ungranted(const Signal& signal) { return ties_.OnArrived(signal, false); }
   // "down 1", "reply 2 Unavailable"
@@ -103,7 +104,7 @@ TEST_F(OutstandingRequestsTest, AnAnsweredAskIsNotToldOfTheEnd) {
 
 TEST_F(OutstandingRequestsTest, ACancelledAskIsDoneWith) {
   ties_.OnSent(kHere, kThere, 7);
-  ties_.OnPosted(Out(SignalKind::kCancel, 7));
+  Posted(Out(SignalKind::kCancel, 7));
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);
   EXPECT_THAT(End(), IsEmpty());
 }
@@ -122,10 +123,10 @@ TEST_F(OutstandingRequestsTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
 }
 
 TEST_F(OutstandingRequestsTest, AMonitorFiresOnceOrIsRemoved) {
-  ties_.OnPosted(Out(SignalKind::kMonitor, 1));
-  ties_.OnPosted(Out(SignalKind::kMonitor, 2));
-  ties_.OnPosted(Out(SignalKind::kMonitor, 3));
-  ties_.OnPosted(Out(SignalKind::kDemonitor, 2));
+  Posted(Out(SignalKind::kMonitor, 1));
+  Posted(Out(SignalKind::kMonitor, 2));
+  Posted(Out(SignalKind::kMonitor, 3));
+  Posted(Out(SignalKind::kDemonitor, 2));
   EXPECT_EQ(Ungranted(In(SignalKind::kDown, 1)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kDown, 1)), Verdict::kDrop);
   EXPECT_EQ(Ungranted(In(SignalKind::kDown, 2)), Verdict::kDrop);
@@ -141,29 +142,42 @@ TEST_F(OutstandingRequestsTest, AWatcherThereIsDemonitoredAtTheEnd) {
   EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 3)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kDemonitor, 1)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kDemonitor, 1)), Verdict::kDrop);
-  ties_.OnPosted(Out(SignalKind::kDown, 2));
+  Posted(Out(SignalKind::kDown, 2));
   EXPECT_THAT(End(), ElementsAre("demonitor 3"));
 }
 
 TEST_F(OutstandingRequestsTest, ALinkEndsWithTheExitOfEitherSideAndElseWithTheSession) {
-  ties_.OnPosted(Out(SignalKind::kLink));
+  Posted(Out(SignalKind::kLink));
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
   EXPECT_EQ(Granted(In(SignalKind::kLink)), Verdict::kDeliver);
-  ties_.OnPosted(LinkExit(Out(SignalKind::kExit)));
+  Posted(LinkExit(Out(SignalKind::kExit)));
   EXPECT_THAT(End(), IsEmpty());
   EXPECT_EQ(Granted(In(SignalKind::kLink)), Verdict::kDeliver);
   EXPECT_THAT(End(), ElementsAre("exit 0"));
 }
 
 TEST_F(OutstandingRequestsTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
-  ties_.OnPosted(Out(SignalKind::kLink));
-  ties_.OnPosted(Out(SignalKind::kUnlink, 5));
+  Posted(Out(SignalKind::kLink));
+  Posted(Out(SignalKind::kUnlink, 5));
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
   EXPECT_EQ(Ungranted(In(SignalKind::kUnlinkAck, 4)), Verdict::kDrop);
   EXPECT_EQ(Ungranted(In(SignalKind::kUnlinkAck, 5)), Verdict::kDeliver);
-  ties_.OnPosted(Out(SignalKind::kUnlink, 6));
+  Posted(Out(SignalKind::kUnlink, 6));
   EXPECT_THAT(End(), ElementsAre("unlink_ack 6"));
+}
+
+TEST_F(OutstandingRequestsTest, UnlinksThatThePeerDoesNotAnswerAreBounded) {
+  const auto post = [&](SignalKind kind, uint64_t life) {
+    return ties_.OnPosted({.kind = kind, .from = Pid(1, 1, life), .to = kThere, .id = life});
+  };
+  for (uint64_t life = 1; life <= limits::kUnlinksPerSessionMax; ++life) {
+    ASSERT_TRUE(post(SignalKind::kLink, life));
+    ASSERT_TRUE(post(SignalKind::kUnlink, life));
+  }
+  EXPECT_TRUE(post(SignalKind::kLink, limits::kUnlinksPerSessionMax + 1));
+  EXPECT_FALSE(post(SignalKind::kUnlink, limits::kUnlinksPerSessionMax + 1));
+  EXPECT_EQ(ties_.End("over").size(), limits::kUnlinksPerSessionMax + 1) << "the actors are told of the last one too";
 }
 
 TEST_F(OutstandingRequestsTest, AnUnlinkOfWhatIsNotLinkedIsOnlyAcknowledged) {
@@ -193,7 +207,7 @@ TEST_F(OutstandingRequestsTest, AStreamEndsWithTheAnswerToItsAsk) {
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, kAsk)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(item), Verdict::kDrop);
   ties_.OnSent(kHere, kThere, kAsk);
-  ties_.OnPosted(Out(SignalKind::kCancel, kAsk));
+  Posted(Out(SignalKind::kCancel, kAsk));
   EXPECT_EQ(Ungranted(item), Verdict::kDrop);
 }
 

@@ -26,7 +26,7 @@ void OutstandingRequests::OnSent(Pid from, Pid to, uint64_t ask) {
   if (internal::ItemBits(ask) != 0) streams_.OnSent(from, ask, to);
 }
 
-void OutstandingRequests::OnPosted(const Signal& signal) {
+bool OutstandingRequests::OnPosted(const Signal& signal) {
   switch (signal.kind) {
     case SignalKind::kExit:
       if (signal.is_link) links_.erase({signal.from, signal.to});
@@ -37,7 +37,7 @@ void OutstandingRequests::OnPosted(const Signal& signal) {
     case SignalKind::kUnlink:
       links_.erase({signal.from, signal.to});
       unlinks_[{signal.from, signal.to}] = signal.id;
-      break;
+      return unlinks_.size() <= limits::kUnlinksPerSessionMax;
     case SignalKind::kMonitor:
       monitors_[{signal.from, signal.id}] = signal.to;
       break;
@@ -63,6 +63,7 @@ void OutstandingRequests::OnPosted(const Signal& signal) {
     case SignalKind::kUploadCancel:
       break;
   }
+  return true;
 }
 
 absl::optional<PeerStreams::NoRoom> OutstandingRequests::OnNoRoom(const Signal& item, const absl::Status& why) {

@@ -41,7 +41,9 @@ class OutstandingRequests {
   bool MayAsk() const { return asks_.size() < limits::kAsksPerSessionMax; }
   // A message was sent; `ask` is 0 unless it is a call.
   void OnSent(Pid from, Pid to, uint64_t ask);
-  void OnPosted(const Signal& signal);
+  // Returns false if the peer has not answered more than limits::kUnlinksPerSessionMax unlinks. Then the session must
+  // be ended, and the signal not sent.
+  [[nodiscard]] bool OnPosted(const Signal& signal);
   // An actor of this node posts a signal that IsOfStream. Returns false if it must not be sent, because the stream is
   // over.
   [[nodiscard]] bool OnStreamPosted(const Signal& signal) { return streams_.OnPosted(signal); }

@@ -38,6 +38,7 @@ namespace understudy::internal {
 void PeerCore::Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<const Grants> grants, PeerOrigin origin) {
   const Locked lock(*this);
   UNDERSTUDY_CHECK(!peer_.has_value(), "another peer has the core");
+  config.first_number = (tenancy << 32) + 1;  // no session of another tenancy has that number or a later one
   config.peer_place = [this](NodeIncarnation incarnation) {
     mu_.AssertHeld();
     return TakePlace(incarnation);
@@ -314,7 +315,7 @@ void PeerCore::Apply(SessionAction& action) {
 // ---- Sessions ----
 
 bool PeerCore::IsAt(const SessionId& session) const {
-  return peer_.has_value() && peer_->tenancy == session.tenancy && peer_->session.epoch() == session.epoch;
+  return peer_.has_value() && peer_->tenancy == session.tenancy && peer_->session.number() == session.number;
 }
 
 bool PeerCore::IsLive(const SessionId& session) const { return IsAt(session) && peer_->session.is_live(); }
@@ -332,11 +333,11 @@ void PeerCore::OnBegun(const SessionBegun& begun) {
   ++counters_.sessions_begun;
   deliveries_.push_back(PeerEvent{
       .kind = PeerEvent::Kind::kUp, .node = peer_->name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
-  peer_->credit.Begin(begun.nodes.peer_node, begun.epoch, begun.features);
+  peer_->credit.Begin(begun.nodes.peer_node, begun.number, begun.features);
   // The session may have ended again in the same step; then no stream carries it, and its identity is unproved.
   const std::shared_ptr<NodeLink> carrier = Carrier();
   peer_->identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
-  if (peer_->session.epoch() != begun.epoch || peer_->session.nodes().peer != begun.nodes.peer) return;
+  if (peer_->session.number() != begun.number) return;
   peer_->learned_address = begun.advertise;
   peer_->is_of_this_machine = options_.machine != 0 && begun.machine == options_.machine;
   UpdateDialable();

@@ -222,7 +222,7 @@ class PeerCore {
   // Identifies a session among all that the core has had.
   struct SessionId {
     uint64_t tenancy = 0;
-    uint64_t epoch = 0;  // 0: no session was live any more
+    uint64_t number = 0;  // PeerSession::number(); 0: no session was live any more
   };
   struct MessagesDelivery {
     SessionId session;
@@ -265,7 +265,7 @@ class PeerCore {
   absl::optional<SessionLedger> TakeLedgerAndGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsAt(const SessionId& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsLive(const SessionId& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  SessionId Session() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return {peer_->tenancy, peer_->session.epoch()}; }
+  SessionId Session() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return {peer_->tenancy, peer_->session.number()}; }
   // Asks the timer to visit the core by the time at which something is next due, or by `time`.
   void SetDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetDueAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

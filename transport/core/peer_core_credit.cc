@@ -50,7 +50,7 @@ void PeerCore::GiveBack(const RoomRequest& room) {
 
 bool PeerCore::EndWait(const RoomWait& wait, const absl::Status& status) {
   const Changing changing(*this, Change::kCall);
-  if (!Reaches(wait.room.node) || peer_->session.epoch() != wait.session) return false;
+  if (!Reaches(wait.room.node) || peer_->session.number() != wait.session) return false;
   peer_->credit.OnTurn(wait, status, Now());
   ScheduleCredit();
   Apply();

@@ -193,11 +193,11 @@ void PeerCore::OnNames(const NamesPart& part) {
         PeerEvent{.kind = is_ours ? PeerEvent::Kind::kNameRefused : PeerEvent::Kind::kNameNotGranted,
                   .node = refusal.peer,
                   .detail = absl::StrCat("'", refusal.name, "', ",
-                                         is_many ? "beyond the names that a peer may have whose identity is not proved"
+                                         is_many ? "beyond the room for the names and sets of mailboxes of a peer"
                                                  : "which this node does not grant it",
                                          "; further refusals of this session are only counted",
                                          is_ours   ? ""
-                                         : is_many ? " (TLS and Unix sockets prove it)"
+                                         : is_many ? " (a peer whose identity TLS or a Unix socket proves has more)"
                                                    : " (NodeOptions::grants can grant it)")});
   }
   if (taken.is_counted) deliveries_.push_back(NamesEntered{.session = Session()});

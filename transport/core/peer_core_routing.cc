@@ -210,7 +210,12 @@ bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<a
 bool PeerCore::Post(Signal& signal) {
   const Changing changing(*this, Change::kCall);
   if (!Reaches(signal.to.place())) return false;
-  peer_->ties.OnPosted(signal);
+  if (!peer_->ties.OnPosted(signal)) {
+    peer_->session.EndForWantOfRoom(
+        absl::StrCat("the peer has not answered ", limits::kUnlinksPerSessionMax, " unlinks"), Now());
+    Apply();
+    return true;
+  }
   const bool is_of_the_dead = signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
   if (signal.kind == SignalKind::kReply) {
     if (AwaitsAnswer(signal.to, signal.id)) {

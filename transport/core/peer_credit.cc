@@ -28,11 +28,11 @@
 
 namespace understudy::internal {
 
-void PeerCredit::Begin(NodePlace place, uint64_t epoch, uint64_t features) {
+void PeerCredit::Begin(NodePlace place, uint64_t session, uint64_t features) {
   CreditTerms terms;
   if ((features & kFeatureLargeAfterSmall) == 0) terms.large_messages = CreditTerms::LargeMessages::kNeedUntouched;
   place_ = place;
-  epoch_ = epoch;
+  session_ = session;
   out_ = CreditSender(terms);
   in_ = CreditReceiver(terms);
 }
@@ -277,7 +277,8 @@ RoomRequest PeerCredit::RequestOf(const MailboxAddress& to, const RoomAmount& am
 }
 
 RoomWait PeerCredit::WaitOf(const CreditReceiver::Waiting& sender) const {
-  return {.room = RequestOf(sender.to, {.messages = 1, .bytes = sender.bytes}), .session = epoch_, .want = sender.want};
+  return {
+      .room = RequestOf(sender.to, {.messages = 1, .bytes = sender.bytes}), .session = session_, .want = sender.want};
 }
 
 }  // namespace understudy::internal

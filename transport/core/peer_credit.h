@@ -67,8 +67,9 @@ class PeerCredit {
   // unless the peer may need it sooner.
   PeerCredit(absl::string_view peer, absl::Duration delay) : peer_(peer), delay_(delay) {}
 
-  // A session begins with the incarnation at `place`. `features` are those that both ends have (session/handshake.h).
-  void Begin(NodePlace place, uint64_t epoch, uint64_t features);
+  // A session begins with the incarnation at `place`; `session` is its number (RoomWait). `features` are those that
+  // both ends have (session/handshake.h).
+  void Begin(NodePlace place, uint64_t session, uint64_t features);
   // The session is over: all senders that wait for the peer are told so, and what is reserved for the peer is returned.
   void End();
 
@@ -160,7 +161,7 @@ class PeerCredit {
   const absl::Duration delay_;
   // The place of the session's peer.
   NodePlace place_;
-  uint64_t epoch_ = 0;
+  uint64_t session_ = 0;
   CreditSender out_;
   CreditReceiver in_;
   // The senders of this node that have room in a mailbox of the peer and wait for room in the session, in the order in

@@ -1,7 +1,8 @@
-// ComparisonBudgets: how much comparing the messages of peers may still cost (LocalTypes::Compare). A peer has
-// limits::kComparisonStepsMax steps, and gets what it used back within limits::kComparisonStepsWithin, at the begin of
-// a session. A session that ends does not give steps back, so a peer that begins sessions again and again gains
-// nothing. All peers whose identity is not proved have one budget, because such a peer can choose another name.
+// ComparisonBudgets: how much comparing the messages of peers (LocalTypes::Compare), and describing this node's
+// messages to them (LocalTypes::Describe), may still cost. A peer has limits::kComparisonStepsMax steps, and gets what
+// it used back within limits::kComparisonStepsWithin, at the begin of a session. A session that ends does not give
+// steps back, so a peer that begins sessions again and again gains nothing. All peers whose identity is not proved have
+// one budget, because such a peer can choose another name.
 //
 // A plain value without threads or clock.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_COMPARISON_BUDGETS_H_

@@ -143,12 +143,12 @@ absl::Status NameFeed::OnTaken(uint32_t parts) {
 bool NameFeed::IsFull() const { return bytes_ >= limits::kNamePartBytes; }
 
 absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameSignatures& signatures,
-                                              const LocalTypes& types) {
+                                              const LocalTypes& types, int64_t& steps_left) {
   Part part;
   bytes_ = 0;
   const bool may_tell = untaken_ < limits::kNamePartsUntakenMax || kKnowsNoWindow.armed();
   const bool describes = may_tell && !to_tell_.empty();
-  if (describes) TellDescription(signatures, types, part.changes);
+  if (describes) TellDescription(signatures, types, steps_left, part.changes);
   while (!describes && !order_.empty() && !IsFull()) {
     const auto next = order_.begin();
     if (next->second.held != nullptr) {
@@ -197,10 +197,11 @@ bool NameFeed::Define(uint32_t number, const NameSignatures& signatures, proto::
   return !is_large;
 }
 
-void NameFeed::TellDescription(const NameSignatures& signatures, const LocalTypes& types, proto::NameChanges& part) {
+void NameFeed::TellDescription(const NameSignatures& signatures, const LocalTypes& types, int64_t& steps_left,
+                               proto::NameChanges& part) {
   const proto::DescriptionRequest request = to_tell_.front();
   to_tell_.pop_front();
-  std::string description = types.Describe(*signatures.Find(request.number()), request.mailboxes());
+  std::string description = types.Describe(*signatures.Find(request.number()), request.mailboxes(), steps_left);
   if (description.size() > limits::kDescriptionBytesMax) description.clear();
   proto::Description& told = *part.add_descriptions();
   told.set_number(request.number());

@@ -11,7 +11,8 @@
 // entry for each own name, and for each name that the peer knows and must forget.
 //
 // Descriptions. A peer may ask for the messages of the mailboxes in a set that it was told, once for each set. Each
-// description travels in a part of its own.
+// description travels in a part of its own. It is empty when descriptions have cost the peer all its steps
+// (comparison_budgets.h); then the peer does not compare the messages.
 //
 // Order. The changes of one name keep their order. A signal that must not overtake
 // earlier releases of names, such as the Down of an owner, is held until they are told.
@@ -105,8 +106,9 @@ class NameFeed {
     proto::NameChanges changes;
   };
   // Returns what is to be sent next. Returns nullopt if the peer has been told everything,
-  // or must take earlier parts first.
-  absl::optional<Part> Take(const OwnNames& names, const NameSignatures& signatures, const LocalTypes& types);
+  // or must take earlier parts first. What a description costs is subtracted from `steps_left` (LocalTypes::Describe).
+  absl::optional<Part> Take(const OwnNames& names, const NameSignatures& signatures, const LocalTypes& types,
+                            int64_t& steps_left);
 
   // ---- Observers ----
 
@@ -148,7 +150,8 @@ class NameFeed {
   bool Define(uint32_t number, const NameSignatures& signatures, proto::NameChanges& part);
   bool TellEntry(const std::string& name, const OwnNames& names, const NameSignatures& signatures,
                  proto::NameChanges& part);
-  void TellDescription(const NameSignatures& signatures, const LocalTypes& types, proto::NameChanges& part);
+  void TellDescription(const NameSignatures& signatures, const LocalTypes& types, int64_t& steps_left,
+                       proto::NameChanges& part);
   void TellClaim(const std::string& name, const OwnName& own, proto::NameChanges& part);
   // Adds the names after `at` to the part until it is full, and sets `at` to the last one.
   // Returns true if there are no more.

@@ -25,11 +25,15 @@ inline constexpr size_t kNameCopies = 6;
 inline constexpr size_t kEnteredNameBytes = 700;
 constexpr size_t EnteredBytes(size_t name_bytes) { return kEnteredNameBytes + kNameCopies * name_bytes; }
 // The memory that the names and vacancies of a peer may take whose identity is not proved: some 4,700 names of 30
-// bytes. Further claims are refused. It is 1 GiB for all of kUnprovedPeersMax. A peer whose identity is proved may have
-// kNamesPerNodeMax names.
+// bytes. Further claims are refused. It is 1 GiB for all of kUnprovedPeersMax.
 inline constexpr size_t kUnprovedNameBytesMax = size_t{4} << 20;
-// The bytes of the sets of mailboxes of such a peer: those of some 1,400 actor classes.
+// The bytes of the sets of mailboxes of such a peer: those of some 1,400 actor classes. Claims with further sets are
+// refused, and so are those of a proved peer beyond kNameSignatureBytesMax.
 inline constexpr size_t kUnprovedNameSignatureBytesMax = size_t{4} << 20;
+// The names and vacancies that are entered of any peer, for each of the kNamesPerNodeMax that it may own; further
+// claims are refused. It is more than one, because a name that changes again keeps its place among the changes that
+// wait to be told: its claim may arrive before the release of another name that made room for it.
+inline constexpr size_t kEnteredPerOwned = 2;
 // The size up to which a part of the changes of names is filled. Such a part fits
 // one slot, so that nothing else is sent between its pieces, and has some 1,000 names.
 inline constexpr size_t kNamePartBytes = size_t{48} << 10;
@@ -43,9 +47,9 @@ inline constexpr size_t kNamePartBytesMax = size_t{160} << 10;
 inline constexpr size_t kDescriptionBytesMax = size_t{128} << 10;
 // The most requests for descriptions in one part, so that they add at most 4 KiB to it.
 inline constexpr size_t kDescriptionRequestsPerPartMax = 256;
-// The cost that the comparisons with one peer's descriptions may have at once: some 0.3 s. The cost is the number of
-// pairs of fields and values that are compared, plus the bytes of the descriptions, plus 16 for each message, field and
-// value: 4,000 for two messages of 30 fields.
+// The cost that the comparisons with one peer's descriptions, and the descriptions that it asks for, may have at once:
+// some 0.3 s. The cost is the number of pairs of fields and values that are compared, plus the bytes of the
+// descriptions, plus 16 for each message, field and value: 4,000 for two messages of 30 fields.
 inline constexpr int64_t kComparisonStepsMax = 16'000'000;
 // The time in which the peer gets these steps again: so long that a peer which begins sessions again and again takes at
 // most half a hundredth of a thread.

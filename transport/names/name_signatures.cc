@@ -61,7 +61,10 @@ absl::Status NameSignatures::Define(const proto::SignatureSet& set) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set of mailboxes ", set.number(), " is defined twice, or is 0"));
   }
-  return Add(std::make_shared<const proto::SignatureSet>(set));
+  absl::Status added = Add(std::make_shared<const proto::SignatureSet>(set));
+  if (!absl::IsResourceExhausted(added) || sets_.size() >= limits::kNameSignatureSetsMax) return added;
+  sets_.emplace(set.number(), nullptr);
+  return absl::OkStatus();
 }
 
 absl::Status NameSignatures::Add(std::shared_ptr<const proto::SignatureSet> set) {

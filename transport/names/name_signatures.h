@@ -36,18 +36,21 @@ class NameSignatures {
 
   // ---- A peer's ----
 
-  // Adds a set that the peer defined. Returns InvalidArgument if that exceeds a bound
-  // or the number is defined already, which makes the frame a bad one.
+  // Adds a set that the peer defined. If there is no room for its bytes, only its number is kept, and claims with it
+  // must be refused: Find returns null. Returns InvalidArgument if a part of the set is too large or the number is
+  // defined already, and ResourceExhausted if there are too many sets; both make the frame a bad one.
   absl::Status Define(const proto::SignatureSet& set);
+  // Whether a set with that number was defined, with or without room for it.
+  bool IsDefined(uint32_t number) const { return sets_.contains(number); }
 
-  // Returns the set with that number, or null.
+  // Returns the set with that number; null if it is not defined, or there was no room for it.
   std::shared_ptr<const proto::SignatureSet> Find(uint32_t number) const;
 
  private:
   absl::Status Add(std::shared_ptr<const proto::SignatureSet> set);
 
   size_t bytes_max_;
-  std::map<uint32_t, std::shared_ptr<const proto::SignatureSet>> sets_;
+  std::map<uint32_t, std::shared_ptr<const proto::SignatureSet>> sets_;  // null if there was no room
   std::map<std::string, uint32_t> number_of_;  // by the serialized set; used only for our own sets
   size_t bytes_ = 0;
 };

@@ -60,8 +60,8 @@ bool IsOlder(const NameEntry& a, const NameEntry& b) {
 
 }  // namespace
 
-NameTable::NameTable(std::string node, MayPublish may_publish, LocalTypes types)
-    : node_(std::move(node)), may_publish_(std::move(may_publish)), types_(std::move(types)) {}
+NameTable::NameTable(std::string node, MayPublish may_publish, LocalTypes types, size_t names_max)
+    : node_(std::move(node)), may_publish_(std::move(may_publish)), names_max_(names_max), types_(std::move(types)) {}
 
 // ---- Our own names ----
 
@@ -73,9 +73,9 @@ absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now
     return absl::AlreadyExistsError(
         absl::StrCat("the name '", name, "' belongs to ", owner->pid.ToString(), " on node ", owner->node));
   }
-  if (own_.size() >= limits::kNamesPerNodeMax) {
+  if (own_.size() >= names_max_) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("this node has ", limits::kNamesPerNodeMax, " published names; no more are kept"));
+        absl::StrCat("this node has ", names_max_, " published names; no more are kept"));
   }
   const absl::StatusOr<uint32_t> signatures = own_signatures_.NumberOf(mailboxes, types_);
   if (!signatures.ok()) return signatures.status();
@@ -95,7 +95,7 @@ bool NameTable::Release(absl::string_view name, Pid pid) {
 
 void NameTable::Vacate(absl::string_view name, Pid pid) {
   Release(name, pid);
-  if (own_.contains(name) || own_.size() >= limits::kNamesPerNodeMax) return;
+  if (own_.contains(name) || own_.size() >= names_max_) return;
   own_.emplace(std::string(name), OwnName{.number = ++last_number_});
   for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, 0, /*is_owned=*/true);
 }
@@ -196,7 +196,7 @@ void NameTable::OnChangesEntered(absl::string_view peer_name) {
 absl::Status NameTable::OnDefinitions(Peer& peer, const proto::NameChanges& changes) {
   for (const proto::SignatureSet& set : changes.definitions()) {
     if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
-    if (peer.feed.fingerprints() == Fingerprints::kNotTold) continue;
+    if (peer.feed.fingerprints() == Fingerprints::kNotTold || peer.signatures.Find(set.number()) == nullptr) continue;
     const uint64_t differ = peer.protocols.OnDefined(set, types_, comparisons_.StepsOf(peer.budget));
     if (differ != 0) peer.feed.AskFor(set.number(), differ);
   }
@@ -228,7 +228,8 @@ absl::Status NameTable::OnDescription(absl::string_view peer_name, Peer& peer, c
 absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
   if (absl::Status checked = CheckClaim(claim); !checked.ok()) return checked;
   const std::shared_ptr<const proto::SignatureSet> set = peer.signatures.Find(claim.signatures());
-  if (claim.signatures() != 0 && set == nullptr) {
+  const bool has_set = claim.signatures() != 0;
+  if (has_set && !peer.signatures.IsDefined(claim.signatures())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a claim with the set of mailboxes ", claim.signatures(), ", which is not defined"));
   }
@@ -247,10 +248,7 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
     if (is_told_again) return absl::OkStatus();
     RemoveTheirs(peer_name, peer, name);
   }
-  if (peer.names.size() >= limits::kNamesPerNodeMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
-  }
-  if (!HasRoom(peer, name)) {
+  if (!HasRoom(peer, name) || (has_set && set == nullptr)) {
     RefuseClaim(peer_name, peer, claim, Change::Kind::kTooMany, peer.too_many_told);
     return absl::OkStatus();
   }
@@ -275,7 +273,8 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   return absl::OkStatus();
 }
 
-bool NameTable::HasRoom(const Peer& peer, absl::string_view name) {
+bool NameTable::HasRoom(const Peer& peer, absl::string_view name) const {
+  if (peer.names.size() + peer.vacancies.size() >= limits::kEnteredPerOwned * names_max_) return false;
   return peer.proof == PeerProof::kProved ||
          peer.name_bytes + limits::EnteredBytes(name.size()) <= limits::kUnprovedNameBytesMax;
 }
@@ -329,10 +328,6 @@ absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const
   const bool is_granted = may_publish_(peer_name, mark.name());
   const bool is_entered = is_granted && (peer.vacancies.contains(mark.name()) || HasRoom(peer, mark.name()));
   if (is_entered) {
-    if (peer.vacancies.size() >= limits::kNamesPerNodeMax && !peer.vacancies.contains(mark.name())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " vacant names"));
-    }
     const bool is_new = peer.vacancies.insert_or_assign(mark.name(), mark.number()).second;
     if (is_new) peer.name_bytes += limits::EnteredBytes(mark.name().size());
     if (is_new && ++vacant_[mark.name()] == 1) {
@@ -383,7 +378,8 @@ void NameTable::OnGrantsChanged(absl::string_view peer) {
 
 absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {
   const auto found = peers_.find(peer);
-  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_, types_);
+  if (found == peers_.end()) return absl::nullopt;
+  return found->second.feed.Take(own_, own_signatures_, types_, comparisons_.StepsOf(found->second.budget));
 }
 
 bool NameTable::MustHold(absl::string_view peer) const {

@@ -63,6 +63,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
@@ -109,7 +110,7 @@ class NameTable {
       kForbidden,   // as kLost, but because `peer` does not grant us the name: exit with NotPermitted
       kRefused,     // `peer` refused us the name, but has no grant for it here, so we keep it; once a session
       kNotGranted,  // `peer` claimed the name without a grant, so the claim is not entered; once a session
-      kTooMany,     // the names of `peer` take as many bytes as they may, so its claim is not entered; once a session
+      kTooMany,     // as kNotGranted, but because the names of `peer`, or its sets of mailboxes, take all their room
     };
     Kind kind;
     std::string name;
@@ -123,20 +124,22 @@ class NameTable {
     int64_t conflicts_lost = 0;    // own names given up to the peer
   };
 
-  // `node` is the name of this node, and `types` are the messages of its actors.
-  NameTable(std::string node, MayPublish may_publish, LocalTypes types = LocalTypes());
+  // `node` is the name of this node, and `types` are the messages of its actors. No node owns more than `names_max`
+  // names; tests have fewer.
+  NameTable(std::string node, MayPublish may_publish, LocalTypes types = LocalTypes(),
+            size_t names_max = limits::kNamesPerNodeMax);
 
   // ---- Our own names ----
 
   // Claims the name for `pid`. Returns OK also if `pid` owns it already. Returns
   // AlreadyExists, with the owner, if this node knows another owner, and
-  // ResourceExhausted at limits::kNamesPerNodeMax or a bound of NameSignatures.
+  // ResourceExhausted at `names_max` or a bound of NameSignatures.
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
   // Releases the name. Does nothing and returns false unless `pid` owns it.
   bool Release(absl::string_view name, Pid pid);
   // Releases the name if `pid`, which may be null, owns it, and keeps it vacant. Does nothing if another actor of this
-  // node owns the name, or at limits::kNamesPerNodeMax.
+  // node owns the name, or at `names_max`.
   void Vacate(absl::string_view name, Pid pid);
   // Ends a vacancy of this node.
   void Free(absl::string_view name);
@@ -215,7 +218,7 @@ class NameTable {
     return proof == PeerProof::kProved ? limits::kNameSignatureBytesMax : limits::kUnprovedNameSignatureBytesMax;
   }
   // Whether one more name of that length may be entered for the peer.
-  static bool HasRoom(const Peer& peer, absl::string_view name);
+  bool HasRoom(const Peer& peer, absl::string_view name) const;
   using Peers = std::map<std::string, Peer, std::less<>>;
   // The conflict about an own name that another node claims too, or refuses.
   struct Contest {
@@ -265,6 +268,7 @@ class NameTable {
 
   const std::string node_;
   const MayPublish may_publish_;
+  const size_t names_max_;
   OwnNames own_;
   uint64_t last_number_ = 0;
   NameSignatures own_signatures_;

@@ -7,6 +7,8 @@
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -183,24 +186,45 @@ absl::Status Limit(pid_t pid, const ProcessLimits& limits) {
   return status;
 }
 
-// Writes `text` to this process's standard error, and drops the rest when a write would block.
-void Forward(absl::string_view text) {
-  static_assert(kForwardBytes <= PIPE_BUF);
-  while (!text.empty()) {
-    pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    const absl::string_view part = text.substr(0, kForwardBytes);
-    if (poll(&ready, 1, 0) != 1 || write(STDERR_FILENO, part.data(), part.size()) <= 0) return;
-    text.remove_prefix(part.size());
-  }
+// Opens the pipe or terminal that is this process's standard error anew, because O_NONBLOCK on standard error itself
+// would hold for every process that has it. Returns -1 if it is neither, or may not be opened.
+int OpenStandardErrorAnew() {
+  struct stat status;
+  if (fstat(STDERR_FILENO, &status) != 0 || !(S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) return -1;
+  return open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// Waits for a process that this program started and that has ended, or is ending because it was killed.
-int Reap(pid_t pid) {
+// Like write to standard error, but does not wait for room. `own` is what OpenStandardErrorAnew returned.
+ssize_t WriteError(int own, absl::string_view text) {
+  static_assert(kForwardBytes <= PIPE_BUF);
+  if (own >= 0) return write(own, text.data(), text.size());
+  const ssize_t sent = send(STDERR_FILENO, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0 || errno != ENOTSOCK) return sent;
+  // A file; or a pipe of another user, where only a writer that takes the room in between could make this one wait.
+  pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&ready, 1, 0) == 1 ? write(STDERR_FILENO, text.data(), text.size()) : -1;
+}
+
+// Writes `text`, at most kForwardBytes, to this process's standard error, and drops the rest when a write would block.
+void Forward(absl::string_view text) {
+  const int own = OpenStandardErrorAnew();
+  while (!text.empty()) {
+    const ssize_t written = WriteError(own, text);
+    if (written <= 0) break;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  if (own >= 0) close(own);
+}
+
+// Returns the wait status of a process that this program started and that has ended or was killed. With WNOHANG in
+// `options` it does not wait, and returns nothing while a tracer (a debugger) keeps the ended process.
+absl::optional<int> Reap(pid_t pid, int options) {
   int wait_status = 0;
   pid_t waited = 0;
   do {
-    waited = waitpid(pid, &wait_status, 0);
+    waited = waitpid(pid, &wait_status, options);
   } while (waited < 0 && errno == EINTR);
+  if (waited == 0) return absl::nullopt;
   UNDERSTUDY_CHECK(waited == pid, "this program has waited for a process that its node started, process ", pid, ": ",
                    strerror(errno));
   return wait_status;
@@ -289,6 +313,8 @@ class OsProcess::Watcher {
 
  private:
   static constexpr int kEventsMax = 16;
+  // How soon the end of a process is told when its tracer has let it go, in milliseconds.
+  static constexpr int kTracedLookMs = 100;
 
   // What an event of epoll is about: the end of a process, or its standard error. It names the process by a number that
   // is never used again: an event may still be in the list that epoll_wait filled when the descriptors of its process
@@ -315,9 +341,10 @@ class OsProcess::Watcher {
   void Run() {
     std::array<struct epoll_event, kEventsMax> events;
     while (true) {
-      const int count = epoll_wait(epoll_, events.data(), kEventsMax, -1);
+      const int count = epoll_wait(epoll_, events.data(), kEventsMax, traced_.empty() ? -1 : kTracedLookMs);
       UNDERSTUDY_CHECK(count >= 0 || errno == EINTR, "epoll_wait: ", strerror(errno));
       for (int i = 0; i < count; ++i) Handle(events[static_cast<size_t>(i)]);
+      for (const uint64_t number : std::set(traced_)) End(number, *Find(number));
     }
   }
 
@@ -331,16 +358,11 @@ class OsProcess::Watcher {
 
   void Handle(const struct epoll_event& event) {
     const Subject subject = Subject::FromData(event.data.u64);
-    std::shared_ptr<Watched> watched;
-    {
-      absl::MutexLock lock(&mu_);
-      const auto found = watched_.find(subject.process);
-      if (found == watched_.end()) return;  // an earlier event of this round ended the process
-      watched = found->second;
-      // All writing ends of the pipe are closed, so it has nothing more to report.
-      const bool is_closed = !subject.is_end && (event.events & EPOLLIN) == 0;
-      if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, watched->standard_error, nullptr);
-    }
+    const std::shared_ptr<Watched> watched = Find(subject.process);
+    if (watched == nullptr) return;  // an earlier event of this round ended the process
+    // All writing ends of the pipe are closed, so it has nothing more to report.
+    const bool is_closed = !subject.is_end && (event.events & EPOLLIN) == 0;
+    if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, watched->standard_error, nullptr);
     if (subject.is_end) {
       End(subject.process, *watched);
     } else {
@@ -348,17 +370,30 @@ class OsProcess::Watcher {
     }
   }
 
+  // Null if the process has ended.
+  std::shared_ptr<Watched> Find(uint64_t number) {
+    absl::MutexLock lock(&mu_);
+    const auto found = watched_.find(number);
+    return found == watched_.end() ? nullptr : found->second;
+  }
+
   void End(uint64_t number, Watched& watched) {
-    int wait_status = 0;
+    absl::optional<int> reaped;
     bool was_killed = false;
     {
       absl::MutexLock lock(&watched.mu);
       // While the first process is a zombie, its id still names the group.
       kill(-watched.pid, SIGKILL);
-      wait_status = Reap(watched.pid);
-      watched.ended = true;
+      reaped = Reap(watched.pid, WNOHANG);
+      watched.ended = reaped.has_value();
       was_killed = watched.killed;
     }
+    if (!reaped.has_value()) {
+      const bool is_first = traced_.insert(number).second;
+      if (is_first) epoll_ctl(epoll_, EPOLL_CTL_DEL, watched.pidfd, nullptr);  // it would go on being ready
+      return;
+    }
+    traced_.erase(number);
     watched.ReadErrors();
     {
       absl::MutexLock lock(&mu_);
@@ -368,6 +403,7 @@ class OsProcess::Watcher {
       }
       watched_.erase(number);
     }
+    const int wait_status = *reaped;
     const bool is_sigkill = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
     const std::string note = watched.Note(is_sigkill, was_killed, Clock::Real().Now());
     std::move(watched.on_end)(ExitReasonOfWaitStatus(wait_status, note));
@@ -375,6 +411,8 @@ class OsProcess::Watcher {
   }
 
   const int epoll_;
+  // Processes that have ended and whose tracers (debuggers) keep their wait status. The watcher's thread only.
+  std::set<uint64_t> traced_;
   absl::Mutex mu_;
   uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);  // by Subject::process
@@ -415,7 +453,7 @@ absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec&
   if (pidfd >= 0) close(pidfd);
   close(errors[0]);
   kill(-*pid, SIGKILL);
-  Reap(*pid);
+  (void)Reap(*pid, 0);
   return absl::Status(status.code(), absl::StrCat("'", spec.binary, "' was ended at its start: ", status.message()));
 }
 

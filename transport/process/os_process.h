@@ -11,6 +11,7 @@
 // written just before its end become part of its exit reason. The forwarding never
 // blocks: text is lost while this process's standard error takes no more. After the
 // process ends its stderr pipe is closed; descendants that still hold it get EPIPE.
+// If a debugger traces the process, its end is told when the debugger has let it go.
 //
 // Requires: SIGCHLD is not ignored (CHECKed by Start), and no other code of this program
 // waits for the process (CHECKed at its end).

@@ -30,6 +30,15 @@ constexpr size_t kMisreadTextBytesMax = 512;
 
 // What entering a described message or enum into an index costs, in steps of Compare.
 constexpr int64_t kStepsOfIndexedType = 16;
+// What describing a message, field, enum or value costs besides its bytes.
+constexpr int64_t kStepsOfDescribedPart = 16;
+
+int64_t StepsToDescribe(const actor_protocol::Protocol& protocol) {
+  int64_t parts = int64_t{protocol.message_size()} + protocol.enum__size();
+  for (const actor_protocol::MessageType& message : protocol.message()) parts += message.field_size();
+  for (const actor_protocol::EnumType& type : protocol.enum_()) parts += type.value_size();
+  return static_cast<int64_t>(protocol.ByteSizeLong()) + kStepsOfDescribedPart * parts;
+}
 
 // Reserved numbers and numbers for extensions are in no bytes.
 void ClearRanges(actor_protocol::Protocol& protocol) {
@@ -79,7 +88,8 @@ uint64_t LocalTypes::FingerprintOf(const proto::MailboxSignature& mailbox) {
   return actor_protocol::MailboxFingerprint(KindOf(mailbox), request, reply);
 }
 
-std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailboxes) const {
+std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailboxes, int64_t& steps_left) const {
+  if (steps_left < 0) return "";
   actor_protocol::TypeReader reader;
   for (int i = 0; i < set.mailboxes_size(); ++i) {
     if (!Has(mailboxes, i)) continue;
@@ -91,6 +101,7 @@ std::string LocalTypes::Describe(const proto::SignatureSet& set, uint64_t mailbo
   actor_protocol::Protocol protocol;
   reader.WriteTo(protocol);
   ClearRanges(protocol);
+  steps_left -= StepsToDescribe(protocol);
   return protocol.SerializeAsString();
 }
 

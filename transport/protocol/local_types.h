@@ -35,8 +35,9 @@ class LocalTypes {
   uint64_t FingerprintOf(const proto::MailboxSignature& mailbox);
 
   // Returns a description of the messages of some mailboxes of `set`, as a serialized actor_protocol::Protocol. Bit i
-  // of `mailboxes` stands for the mailbox i. Messages that are not known here are left out.
-  std::string Describe(const proto::SignatureSet& set, uint64_t mailboxes) const;
+  // of `mailboxes` stands for the mailbox i. Messages that are not known here are left out. The cost is subtracted from
+  // `steps_left`; if that is negative already, the description is empty.
+  std::string Describe(const proto::SignatureSet& set, uint64_t mailboxes, int64_t& steps_left) const;
 
   // Compares the same mailboxes with the description that another node's Describe returned. Returns a text for each
   // mailbox of `set`: what this node, as the client, or the other node would misread, or an empty text if nothing.

@@ -87,7 +87,8 @@ absl::optional<Refusal> CheckHello(const proto::Hello& hello, absl::string_view 
   return absl::nullopt;
 }
 
-absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, const WireVersions& ours, bool resumes) {
+absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, const WireVersions& ours, bool resumes,
+                          uint64_t epoch_min) {
   const proto::Welcome& welcome = frame.welcome();
   if (welcome.from_node() != peer) {
     return absl::InvalidArgumentError(
@@ -104,6 +105,10 @@ absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, con
   if (welcome.epoch() != frame.epoch() || welcome.epoch() >= kEpochEnd) {
     return absl::InvalidArgumentError(
         absl::StrCat("the Welcome has epoch ", welcome.epoch(), " in a frame of epoch ", frame.epoch()));
+  }
+  if (!resumes && welcome.epoch() < epoch_min) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the Welcome has epoch ", welcome.epoch(), ": expected at least ", epoch_min));
   }
   if (!resumes && welcome.key().size() != kSessionKeyBytes) {
     return absl::InvalidArgumentError(

@@ -76,8 +76,9 @@ absl::optional<Refusal> CheckHello(const proto::Hello& hello, absl::string_view 
 absl::optional<uint32_t> CommonVersion(const proto::Hello& hello, const WireVersions& ours);
 
 // Returns InvalidArgument if the frame is not a valid Welcome of `peer` to a Hello with
-// the versions `ours`. `resumes`: the Hello asked to resume a session.
-absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, const WireVersions& ours, bool resumes);
+// the versions `ours`. `resumes`: the Hello asked to resume a session. A new session must have `epoch_min` or more.
+absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, const WireVersions& ours, bool resumes,
+                          uint64_t epoch_min);
 
 // The bytes of a frame with that Refuse.
 std::string RefuseFrame(const Refusal& refusal, const WireVersions& ours, NodeIncarnation incarnation,

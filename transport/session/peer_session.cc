@@ -89,7 +89,10 @@ absl::string_view SessionEndLabel(SessionEnd end) {
 }
 
 PeerSession::PeerSession(SessionConfig config)
-    : config_(std::move(config)), random_(config_.seed), backoff_(config_.times.backoff_min) {
+    : config_(std::move(config)),
+      random_(config_.seed),
+      backoff_(config_.times.backoff_min),
+      last_number_(config_.first_number - 1) {
   UNDERSTUDY_CHECK(config_.node != config_.peer, "a node is not its own peer: ", config_.node);
   UNDERSTUDY_CHECK(config_.new_key != nullptr, "a session needs keys that nobody can guess");
   UNDERSTUDY_CHECK(config_.advertise.size() <= limits::kMailboxNameBytesMax, "the advertised address is too long");

@@ -89,6 +89,8 @@ struct SessionConfig {
   std::string advertise;
   uint64_t machine = 0;      // Hello.machine of this process
   uint16_t local_index = 0;  // node index of this node's own pids
+  // PeerSession::number() of the first session, which later ones continue. Not 0.
+  uint64_t first_number = 1;
   // Returns the place in the table of nodes for pids of that incarnation of the peer.
   // If it returns an error, no session begins. Called when a session begins, after the
   // one before it has ended.
@@ -145,6 +147,7 @@ struct CloseStream {
 };
 struct SessionBegun {
   NodePair nodes;
+  uint64_t number;  // as number()
   uint64_t epoch;
   uint64_t features;      // that both ends have (handshake.h)
   std::string advertise;  // the peer's, may be empty
@@ -196,7 +199,8 @@ class PeerSession {
   // ---- Reports of the owner ----
 
   // Sets whether there is an address to dial and, if there is one, what is proved of the
-  // process that answers there. A new address resets the backoff.
+  // process that answers there. A new address resets the backoff. A dial to the address before goes on, and its answer
+  // proves what that address does.
   void SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now);
   // Another node opened a stream, and its Hello claims to be the peer. Returns the
   // number that identifies the stream.
@@ -261,6 +265,8 @@ class PeerSession {
   // Requires is_live().
   const NodePair& nodes() const { return live_->nodes; }
   uint64_t epoch() const { return live_.has_value() ? live_->terms.epoch : 0; }
+  // Identifies the live session at this node, whatever epoch the peer has chosen. 0 without one.
+  uint64_t number() const { return live_.has_value() ? last_number_ : 0; }
   // Summed over all sessions with this peer.
   SessionLedger ledger() const;
   // The bytes of the live session's envelopes that the peer has not acknowledged, of all kinds or of one.
@@ -326,6 +332,7 @@ class PeerSession {
     uint64_t stream;
     MonotonicTime deadline;
     std::string key;  // this node's half of the secret of a new session
+    bool is_proved;   // whether the dialled address proves the identity of the process that answers
     uint64_t resume_epoch = 0;
     bool writing = true;  // the Hello
   };
@@ -437,6 +444,7 @@ class PeerSession {
   absl::Duration backoff_;
   uint64_t dials_ = 0;
   uint64_t last_epoch_ = 0;
+  uint64_t last_number_;
 
   bool leaving_ = false;
   MonotonicTime leave_at_ = MonotonicTime::InfiniteFuture();

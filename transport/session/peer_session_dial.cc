@@ -47,7 +47,10 @@ void PeerSession::StartDialIfDue(MonotonicTime now) {
   if (DialDueAt() > now) return;
   ++dials_;
   dialled_at_ = now;
-  dial_ = Dial{.stream = ++last_stream_, .deadline = now + config_.times.handshake_timeout, .key = config_.new_key()};
+  dial_ = Dial{.stream = ++last_stream_,
+               .deadline = now + config_.times.handshake_timeout,
+               .key = config_.new_key(),
+               .is_proved = at_address_->is_proved()};
   actions_.push_back(DialStream{dial_->stream});
   actions_.push_back(WriteFrame{dial_->stream, HelloFrame()});
 }
@@ -115,7 +118,7 @@ void PeerSession::OnDialFrame(absl::string_view bytes, MonotonicTime now) {
 void PeerSession::OnRefuse(const proto::Refuse& refuse, MonotonicTime now) {
   const uint64_t resumed = dial_->resume_epoch;
   const bool is_for_live = live_.has_value() && resumed == live_->terms.epoch;
-  const bool is_proved = at_address_.has_value() && at_address_->is_proved();
+  const bool is_proved = dial_->is_proved;
   const uint64_t dial = dials_;
   AbandonDial(now);
   if (refuse.reason() == proto::Refuse::SUPERSEDED) return;  // the other stream is as good
@@ -145,7 +148,7 @@ void PeerSession::OnRefuse(const proto::Refuse& refuse, MonotonicTime now) {
 void PeerSession::OnWelcome(const proto::Frame& frame, MonotonicTime now) {
   const proto::Welcome& welcome = frame.welcome();
   const bool resumes = dial_->resume_epoch != 0;
-  const absl::Status checked = CheckWelcome(frame, config_.peer, config_.versions, resumes);
+  const absl::Status checked = CheckWelcome(frame, config_.peer, config_.versions, resumes, NextEpoch());
   if (!checked.ok()) {
     backoff_ = config_.times.backoff_max;
     actions_.push_back(DialRefused{.reason = proto::Refuse::MISTAKEN, .detail = std::string(checked.message())});
@@ -188,9 +191,8 @@ bool PeerSession::Resume(const proto::Welcome& welcome, MonotonicTime now) {
 
 bool PeerSession::BeginAsDialled(const proto::Welcome& welcome) {
   if (live_.has_value() || leaving_) return false;
-  const bool is_proved = at_address_.has_value() && at_address_->is_proved();
-  const SessionTimes times = is_proved ? Agree(config_.times, welcome.times())
-                                       : AgreeUnproved(config_.times, welcome.times(), AcceptingEnd::kTheirs);
+  const SessionTimes times = dial_->is_proved ? Agree(config_.times, welcome.times())
+                                              : AgreeUnproved(config_.times, welcome.times(), AcceptingEnd::kTheirs);
   return Begin(Terms{.peer = NodeIncarnation{welcome.incarnation()},
                      .epoch = welcome.epoch(),
                      .secret = SessionSecret(dial_->key, welcome.key()),

@@ -28,7 +28,7 @@ constexpr size_t kLingeringMax = 8;
 absl::Duration PeerSession::Jittered(absl::Duration interval) { return interval * (0.8 + 0.4 * random_.Fraction()); }
 
 // Beyond kEpochEnd epochs begin again at 1, so that a peer with such numbers is not shut out. The secrets still tell
-// its sessions apart.
+// its sessions apart, and number() does at this node.
 uint64_t PeerSession::NextEpoch() const { return last_epoch_ + 1 < kEpochEnd ? last_epoch_ + 1 : 1; }
 
 SessionClaim PeerSession::Claim(SessionClaim::Kind kind, Side side, const Terms& terms, uint64_t dial,
@@ -58,6 +58,7 @@ absl::Status PeerSession::Begin(Terms terms) {
       .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_place, .peer = terms.peer};
   last_epoch_ = terms.epoch;
   actions_.push_back(SessionBegun{.nodes = nodes,
+                                  .number = ++last_number_,
                                   .epoch = terms.epoch,
                                   .features = terms.features,
                                   .advertise = terms.advertise,

@@ -37,11 +37,11 @@ constexpr MailboxAddress kHere{Pid(1, 1, 1), 7};
 constexpr PeerCredit::Waiter kWaiter{Pid(1, 2, 1), 5};
 constexpr PeerCredit::Waiter kOther{Pid(1, 2, 1), 6};
 constexpr absl::Duration kDelay = absl::Milliseconds(50);
-constexpr uint64_t kEpoch = 3;
+constexpr uint64_t kSession = 3;
 
 class PeerCreditTest : public ::testing::Test {
  protected:
-  PeerCreditTest() { credit_.Begin(kThere.first.place(), kEpoch, kFeatureLargeAfterSmall); }
+  PeerCreditTest() { credit_.Begin(kThere.first.place(), kSession, kFeatureLargeAfterSmall); }
 
   // Returns the kinds of the changes that the peer is to be told.
   std::vector<Kind> Told() {
@@ -153,7 +153,7 @@ TEST_F(PeerCreditTest, ASenderOfThePeerEntersItsLineAndItsTurnIsTold) {
   const std::vector<LineChange> changes = Work<LineChange>();
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_EQ(changes[0].kind, LineChange::Kind::kEnters);
-  EXPECT_EQ(changes[0].wait.session, kEpoch);
+  EXPECT_EQ(changes[0].wait.session, kSession);
   EXPECT_EQ(changes[0].wait.room.node, kThere.first.place());
   credit_.OnTurn(changes[0].wait, absl::OkStatus(), now_);
   EXPECT_THAT(Told(), ElementsAre(Kind::kGrant));
@@ -257,7 +257,7 @@ TEST_F(PeerCreditTest, TheFeaturesOfTheSessionSayWhetherALargeMessageMayFollowAS
   ASSERT_TRUE(Arrive(1));
   EXPECT_TRUE(Arrive(large));
   credit_.End();
-  credit_.Begin(kThere.first.place(), kEpoch + 1, kFeatureFingerprints);
+  credit_.Begin(kThere.first.place(), kSession + 1, kFeatureFingerprints);
   credit_.OnSent(kThere, 1, Admission::kAllowance);
   EXPECT_FALSE(credit_.Find(kThere, large).has_value());
   ASSERT_TRUE(Arrive(1));

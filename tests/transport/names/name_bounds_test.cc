@@ -1,6 +1,8 @@
 // What the names of one peer may cost.
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
@@ -18,10 +21,12 @@
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/names/name_table.h"
+#include "understudy/transport/protocol/local_types.h"
 
 namespace understudy {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -63,11 +68,14 @@ class NameBoundsTest : public ::testing::Test {
     for (int i = 0; i < mailboxes; ++i) set.add_mailboxes()->set_name(std::string(name_bytes, 'm'));
     return Tell(changes);
   }
-  // The number of sets of 64 mailboxes that the peer may define.
-  uint32_t Defined(size_t name_bytes) {
-    uint32_t sets = 0;
-    while (sets < 2000 && Define(sets + 1, 64, name_bytes).ok()) ++sets;
-    return sets;
+  // Defines sets of 64 mailboxes until a claim with one of them is refused. Returns the number of the refused set.
+  uint32_t DefineUntilRefused(size_t name_bytes) {
+    const int64_t refused = table_.counters("b").claims_refused;
+    for (uint32_t set = 1; set < 2000; ++set) {
+      const bool is_ok = Define(set, 64, name_bytes).ok() && Claim("b/probe", set).ok();
+      if (!is_ok || table_.counters("b").claims_refused > refused) return set;
+    }
+    return 0;
   }
   std::vector<std::string> Changes() {
     std::vector<std::string> changes;
@@ -148,11 +156,118 @@ TEST_F(NameBoundsTest, VacanciesAreNamesAndOnesThatEndMakeRoom) {
 
 TEST_F(NameBoundsTest, SetsOfMailboxesCountByTheMemoryThatTheyTakeAndLessIsFreeWithoutProof) {
   Meet(PeerProof::kProved);
-  EXPECT_LE(Defined(0), limits::kNameSignatureBytesMax / (64 * limits::kNameMailboxBytes));
+  const uint32_t of_proved = DefineUntilRefused(0);
+  EXPECT_GT(of_proved, 1U);
+  EXPECT_LE(of_proved, 1 + limits::kNameSignatureBytesMax / (64 * limits::kNameMailboxBytes));
   Meet(PeerProof::kUnproved);
-  const uint32_t sets = Defined(1000);
-  EXPECT_GT(sets, 0U);
-  EXPECT_LE(sets, limits::kUnprovedNameSignatureBytesMax / (64 * 1000));
+  const uint32_t of_unproved = DefineUntilRefused(1000);
+  EXPECT_GT(of_unproved, 1U);
+  EXPECT_LE(of_unproved, 1 + limits::kUnprovedNameSignatureBytesMax / (64 * 1000));
+}
+
+TEST_F(NameBoundsTest, ClaimsWithASetOfMailboxesBeyondTheBoundAreRefusedAndTheOthersAreEntered) {
+  Meet(PeerProof::kUnproved);
+  const uint32_t refused = DefineUntilRefused(1000);
+  EXPECT_THAT(Changes(), Contains("too many b/probe of b"));
+  EXPECT_EQ(table_.counters("b").claims_refused, 1);
+  EXPECT_EQ(table_.Find("b/probe"), absl::nullopt) << "the earlier claim to the name has ended";
+  EXPECT_TRUE(Define(refused + 1, 64, 1000).ok());
+  EXPECT_TRUE(Claim("b/1", refused).ok());
+  EXPECT_TRUE(Claim("b/2", refused + 1).ok());
+  EXPECT_EQ(table_.counters("b").claims_refused, 3);
+  EXPECT_EQ(table_.names_of("b"), 0);
+  EXPECT_TRUE(Claim("b/3", 1).ok());
+  EXPECT_TRUE(Define(refused + 2, 1, 1).ok()) << "a small one has room";
+  EXPECT_TRUE(Claim("b/4", refused + 2).ok());
+  EXPECT_THAT(Changes(), ElementsAre("show b/3 b", "show b/4 b"));
+  EXPECT_FALSE(Define(refused, 1, 1).ok()) << "it is defined";
+}
+
+TEST_F(NameBoundsTest, MoreSetsOfMailboxesThanANodeMayHaveAreABadFrame) {
+  Meet(PeerProof::kUnproved);
+  for (uint32_t set = 1; set <= limits::kNameSignatureSetsMax; ++set) ASSERT_TRUE(Define(set, 1, 0).ok()) << set;
+  EXPECT_FALSE(Define(limits::kNameSignatureSetsMax + 1, 1, 0).ok());
+}
+
+// ---- The number of names ----
+
+// Node a tells its names to node b, which takes it that a node has at most three; a itself has at most `names_max`.
+class NameCountTest : public ::testing::Test {
+ protected:
+  static bool Allow(absl::string_view, absl::string_view) { return true; }
+  void Begin(size_t names_max) {
+    teller_ = std::make_unique<NameTable>("a", Allow, LocalTypes(), names_max);
+    teller_->OnSessionBegun("b", 2, NameNet::At(200));
+    listener_.OnSessionBegun("a", 1, NameNet::At(200));
+    Tell();
+  }
+  void Claim(absl::string_view name) {
+    ASSERT_EQ(teller_->Claim(name, Pid(1, 1, ++serial_), NameNet::At(300), {}), absl::OkStatus());
+  }
+  void Release(absl::string_view name) { ASSERT_TRUE(teller_->Release(name, teller_->Find(name)->pid)); }
+  void Tell() {
+    while (const absl::optional<NameFeed::Part> part = teller_->TakePart("b")) told_.push_back(part->changes);
+  }
+  void Arrive() {
+    for (; !told_.empty(); told_.pop_front()) {
+      ASSERT_EQ(listener_.OnChanges("a", told_.front().SerializeAsString()), absl::OkStatus());
+      listener_.OnChangesEntered("a");
+      while (const absl::optional<NameFeed::Part> part = listener_.TakePart("a")) {
+        ASSERT_EQ(teller_->OnChanges("b", part->changes.SerializeAsString()), absl::OkStatus());
+      }
+      Tell();
+    }
+  }
+
+  std::unique_ptr<NameTable> teller_;
+  NameTable listener_{"b", Allow, LocalTypes(), 3};
+  std::deque<proto::NameChanges> told_;
+  uint64_t serial_ = 0;
+};
+
+// A name keeps its place among the changes that wait to be told, so its next claim may be told before the release of
+// another name that made room for that claim.
+TEST_F(NameCountTest, AClaimThatIsToldBeforeTheReleaseThatMadeRoomForItIsEntered) {
+  Begin(3);
+  for (const absl::string_view name : {"1", "2", "3"}) Claim(name);
+  Tell();
+  while (teller_->feed("b")->parts_untaken() < limits::kNamePartsUntakenMax) {
+    Release("3");
+    Claim("3");
+    Tell();
+  }
+  Release("1");
+  Claim("4");
+  Release("2");
+  Claim("1");
+  Tell();
+  EXPECT_EQ(teller_->feed("b")->size(), 3U) << "the changes wait until the peer has taken earlier parts";
+  Arrive();
+  EXPECT_TRUE(listener_.Find("4").has_value());
+  EXPECT_FALSE(listener_.Find("2").has_value());
+  EXPECT_EQ(listener_.names_of("a"), 3U);
+  EXPECT_EQ(listener_.counters("a").claims_refused, 0);
+}
+
+TEST_F(NameCountTest, OfAPeerTwiceTheNamesThatANodeMayHaveAreEnteredAndFurtherClaimsAreRefused) {
+  Begin(9);
+  for (const absl::string_view name : {"1", "2", "3", "4", "5"}) Claim(name);
+  teller_->Vacate("6", Pid());
+  for (const absl::string_view name : {"7", "8"}) Claim(name);
+  Tell();
+  Arrive();
+  EXPECT_EQ(listener_.names_of("a"), 5U);
+  EXPECT_TRUE(listener_.IsVacant("6"));
+  EXPECT_EQ(listener_.counters("a").claims_refused, 2);
+  teller_->Vacate("9", Pid());
+  Tell();
+  Arrive();
+  EXPECT_FALSE(listener_.IsVacant("9"));
+  Release("1");
+  Claim("7 again");
+  Tell();
+  Arrive();
+  EXPECT_TRUE(listener_.Find("7 again").has_value());
 }
 
 // ---- What other peers must be told ----

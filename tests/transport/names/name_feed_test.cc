@@ -40,7 +40,7 @@ class NameFeedTest : public ::testing::Test {
   // All that is told now, as "+name", "-name", "set 1", "down"; and how much.
   std::vector<std::string> Told() {
     std::vector<std::string> told;
-    while (const absl::optional<NameFeed::Part> part = feed_.Take(names_, signatures_, types_)) {
+    while (const absl::optional<NameFeed::Part> part = feed_.Take(names_, signatures_, types_, steps_left_)) {
       if (part->held != nullptr) {
         told.push_back("down");
         continue;
@@ -66,6 +66,7 @@ class NameFeedTest : public ::testing::Test {
   }
 
   LocalTypes types_;
+  int64_t steps_left_ = limits::kComparisonStepsMax;
   NameFeed feed_{MonotonicTime()};
   OwnNames names_;
   NameSignatures signatures_;

@@ -354,5 +354,49 @@ TEST_F(NameProtocolsTest, OurOwnMessagesCostThePeerStepsAlsoInItsNextSessions) {
   EXPECT_GT(session(later), 100);
 }
 
+TEST_F(NameProtocolsTest, DescribingOurMessagesCostsThePeerThatAsksStepsAlsoInItsNextSessions) {
+  constexpr uint32_t kSets = 300;
+  std::string ours = "message View {} message Bid {";
+  for (int i = 1; i <= 3000; ++i) absl::StrAppend(&ours, " int64 f", i, " = ", i, ";");
+  Meet(absl::StrCat(ours, " }"), kOther);
+  for (uint32_t set = 1; set <= kSets; ++set) {
+    const std::string text = absl::StrCat(set);
+    ASSERT_TRUE(a_->Claim(text, Pid(1, 1, set), NameNet::At(100), {Mailbox(text, "lot.Bid")}).ok());
+  }
+  // The number of descriptions that say something, when the peer asks for one of each set.
+  const auto session = [&](int64_t at) {
+    uint32_t answers = 0;
+    int descriptions = 0;
+    a_->OnSessionBegun("b", 2, NameNet::At(at), Fingerprints::kTold);
+    const auto take = [&] {
+      while (const absl::optional<NameFeed::Part> told = a_->TakePart("b")) {
+        for (const proto::Description& description : told->changes.descriptions()) {
+          ++answers;
+          if (!description.protocol().empty()) ++descriptions;
+        }
+        proto::NameChanges taken;
+        taken.set_taken(1);
+        EXPECT_TRUE(a_->OnChanges("b", taken.SerializeAsString()).ok());
+      }
+    };
+    take();
+    for (uint32_t set = 1; set <= kSets; ++set) {
+      proto::NameChanges asking;
+      asking.add_description_requests()->set_number(set);
+      asking.mutable_description_requests(0)->set_mailboxes(1);
+      EXPECT_TRUE(a_->OnChanges("b", asking.SerializeAsString()).ok());
+      take();
+    }
+    EXPECT_EQ(answers, kSets);
+    return descriptions;
+  };
+  const int first = session(200);
+  EXPECT_GT(first, 50);
+  EXPECT_LT(first, 200) << "each has 3000 fields";
+  EXPECT_LT(session(300), 5);
+  const int64_t later = absl::ToInt64Nanoseconds(limits::kComparisonStepsWithin) + 500;
+  EXPECT_GT(session(later), 50);
+}
+
 }  // namespace
 }  // namespace understudy

@@ -152,7 +152,8 @@ class Fuzzed {
       description.set_number(input.Byte() % 4);
       proto::SignatureSet set;
       for (const proto::MailboxSignature& mailbox : MailboxesOf(1)) *set.add_mailboxes() = mailbox;
-      std::string protocol = LocalTypes().Describe(set, input.Byte());
+      int64_t steps = limits::kComparisonStepsMax;
+      std::string protocol = LocalTypes().Describe(set, input.Byte(), steps);
       for (int i = input.Byte() % 4; i > 0 && !protocol.empty(); --i) {
         const size_t at = (size_t{input.Byte()} << 8 | input.Byte()) % protocol.size();
         protocol[at] = static_cast<char>(input.Byte());

@@ -22,6 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr absl::string_view kOffer = R"(
   syntax = "proto3";
@@ -70,6 +71,11 @@ uint64_t Fingerprint(absl::string_view text, const proto::MailboxSignature& mail
   return LocalTypes(pool.get()).FingerprintOf(mailbox);
 }
 
+std::string Describe(const ProtoPool& pool, const proto::SignatureSet& set, uint64_t mailboxes) {
+  int64_t steps = 100'000;
+  return LocalTypes(pool.get()).Describe(set, mailboxes, steps);
+}
+
 // Returns the misreadings that a node with the messages `client` finds when it meets an actor with the messages
 // `server`.
 std::string Misread(absl::string_view client, absl::string_view server) {
@@ -78,7 +84,7 @@ std::string Misread(absl::string_view client, absl::string_view server) {
   const proto::SignatureSet set = SetOf(MakeOffer());
   int64_t steps = 100'000;
   const absl::StatusOr<std::vector<std::string>> misread =
-      LocalTypes(ours.get()).Compare(set, 1, LocalTypes(theirs.get()).Describe(set, 1), steps);
+      LocalTypes(ours.get()).Compare(set, 1, Describe(theirs, set, 1), steps);
   EXPECT_GE(steps, 0);
   return misread.ok() ? misread->at(0) : std::string(misread.status().message());
 }
@@ -222,10 +228,20 @@ TEST(LocalTypesTest, AMailboxThatIsNotAskedForIsNotDescribedOrCompared) {
   const ProtoPool theirs(With(kOffer, "int64 cents", "string cents"));
   proto::SignatureSet set = SetOf(MakeOffer());
   *set.add_mailboxes() = MakeOffer();
-  EXPECT_THAT(LocalTypes(theirs.get()).Describe(set, 0), IsEmpty());
+  EXPECT_THAT(Describe(theirs, set, 0), IsEmpty());
   int64_t steps = 100'000;
-  const std::string description = LocalTypes(theirs.get()).Describe(set, 2);
+  const std::string description = Describe(theirs, set, 2);
   EXPECT_THAT(*LocalTypes(ours.get()).Compare(set, 2, description, steps), ElementsAre("", HasSubstr("cents")));
+}
+
+TEST(LocalTypesTest, ADescriptionCostsStepsForItsSizeAndIsEmptyWithoutAny) {
+  const ProtoPool ours(kOffer);
+  const proto::SignatureSet set = SetOf(MakeOffer());
+  int64_t steps = 0;
+  const std::string description = LocalTypes(ours.get()).Describe(set, 1, steps);
+  EXPECT_THAT(description, Not(IsEmpty()));
+  EXPECT_LT(steps, -static_cast<int64_t>(description.size()));
+  EXPECT_THAT(LocalTypes(ours.get()).Describe(set, 1, steps), IsEmpty());
 }
 
 // The comparison of two messages with n fields each takes n * n steps.
@@ -233,7 +249,7 @@ TEST(LocalTypesTest, AComparisonThatCostsMoreThanItMayIsGivenUp) {
   const ProtoPool ours(kOffer);
   const ProtoPool theirs(With(kOffer, "int64 cents", "string cents"));
   const proto::SignatureSet set = SetOf(MakeOffer());
-  const std::string description = LocalTypes(theirs.get()).Describe(set, 1);
+  const std::string description = Describe(theirs, set, 1);
   int64_t steps = 10;
   EXPECT_THAT(*LocalTypes(ours.get()).Compare(set, 1, description, steps), ElementsAre(""));
   EXPECT_LT(steps, 0);
