@@ -285,10 +285,8 @@ Sleeping Context::Sleep(absl::Duration delay) {
   const MonotonicTime until = Now() + delay;
   const OwnersCall call(core_);
   if (call.is_refused()) return Sleeping(internal::CancelledAsk(), until);
-  // A call in hand whose deadline is earlier ends the sleep then.
-  const internal::Activation* const current = core_.current();
-  const MonotonicTime ends = current == nullptr ? until : std::min(until, current->deadline());
-  return Sleeping(internal::NewAsk(core_, Pid(), ends), until);
+  // A call in hand whose deadline is earlier ends the sleep then, and so does limits::kAskTimeoutMax.
+  return Sleeping(internal::NewAsk(core_, Pid(), internal::DeadlineWithin(core_, delay)), until);
 }
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
   const OwnersCall call(core_);

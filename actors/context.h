@@ -308,8 +308,9 @@ class Context : public SpawnsActors<Context> {
   // more than once, the first reason counts. Before the actor has started, this is a start
   // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // Like Stop, for the proxy of a process or of an actor on another node. `reason` says why
-  // that process or actor ended. No CrashReport is made, because the proxy did not crash.
+  // Like Stop, but no CrashReport is made, because the reason comes from elsewhere. For the
+  // proxy of a process or of an actor on another node, where `reason` says why that process or
+  // actor ended, and for an actor that was told to end and does so in its own time.
   void StopAs(ExitReason reason);
 
   // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is
@@ -383,8 +384,9 @@ class Context : public SpawnsActors<Context> {
   //   auto pause = context().Sleep(absl::Seconds(1));
   //   absl::Status slept = co_await pause;
   //
-  // Expired if the deadline of the call that is being handled comes first. Full if the actor
-  // has limits::kAsksPerActorMax asks under way.
+  // Expired if the deadline of the call that is being handled comes first, or if `delay` is
+  // longer than limits::kAskTimeoutMax, after that time. Full if the actor has
+  // limits::kAsksPerActorMax asks under way.
   Sleeping Sleep(absl::Duration delay);
   // Stops the timer, and removes its event if that is waiting. Returns false if no timer of
   // that name ran.

@@ -116,8 +116,8 @@ class StreamWriter : public internal::StreamWriterBase {
     const size_t bytes = internal::BytesOf(item);
     return Pending<void>(StreamWriterBase::Write(internal::Payload::ForMailbox<M>(std::move(item)), bytes, timeout));
   }
-  // Returns the item of the last Write, if that has ended with an error. Nullopt if it has not, or if the actor was
-  // fenced. CHECKs is_open().
+  // Returns the item of the last Write, if that has ended with an error. Nullopt if it has not, if the actor was
+  // fenced, or if the upload was refused because the actor has limits::kAsksPerActorMax asks. CHECKs is_open().
   absl::optional<M> TakeUnwritten() {
     internal::Payload item = StreamWriterBase::TakeUnwritten();
     return item.is_typed() ? absl::optional<M>(std::move(item.template As<M>())) : absl::nullopt;

@@ -30,8 +30,9 @@
 // that is destroyed unfinished gives Cancelled there, and the call goes on to its answer. If the asker cancels the
 // call, ends, or reaches the call's deadline, Next gives Cancelled (with the asker's exit reason, see ExitReasonOf) or
 // Expired, and if the session ends NoConnection. The answer ends the upload: from then on each Write gives the error of
-// the answer, or Cancelled if the answer is a reply. A handler that destroys its Stream before it answers reads no
-// more: Write gives Cancelled, and the call goes on to its answer.
+// the answer, or Cancelled if the answer is a reply. A handler that destroys its Stream before it answers, as one
+// that is no coroutine does when it returns, reads no more: Write gives Cancelled, also when an error is answered
+// later, and the call goes on to its answer.
 //
 // Threads: an Upload and its parts belong to the actor that asked. They stay with it, as a Stream does.
 #ifndef UNDERSTUDY_ACTORS_UPLOAD_H_

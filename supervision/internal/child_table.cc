@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,9 @@ ChildTable::Child& ChildTable::Add(std::shared_ptr<const ChildSpec> spec, Monoto
   };
   Child& child = insert();
   ids_.emplace(child.spec->id, &child);
+  for (const std::string* const name : {&child.spec->registered_as, &child.spec->published_as}) {
+    if (!name->empty()) names_.emplace(*name, &child);
+  }
   if (child.spec->kind == ChildKind::kSupervisor) ++supervisors_;
   Count(child, 1);
   return child;
@@ -77,10 +81,18 @@ void ChildTable::Remove(Child& child) {
   Count(child, -1);
   if (child.spec->kind == ChildKind::kSupervisor) --supervisors_;
   ids_.erase(child.spec->id);
+  for (const std::string* const name : {&child.spec->registered_as, &child.spec->published_as}) {
+    if (FindName(*name) == &child) names_.erase(*name);
+  }
   pids_.erase(child.address);
   std::map<Key, Child>::node_type removed;  // destroyed without the lock
   absl::MutexLock lock(&looks_mu_);
   removed = children_.extract(child.key);
+}
+
+const ChildTable::Child* ChildTable::FindName(absl::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
 }
 
 void ChildTable::SetState(Child& child, State state, MonotonicTime now) {

@@ -103,7 +103,7 @@ class ChildTable {
   void SetState(Child& child, State state, MonotonicTime now);
   // Call before SetState with kBackoff.
   void SetNextStart(Child& child, MonotonicTime next_start);
-  // Requires that the new spec has the same id, kind and significance.
+  // Requires that the new spec has the same id, kind, significance and names.
   void SetSpec(Child& child, std::shared_ptr<const ChildSpec> spec);
   void SetLastExit(Child& child, const ExitReason& reason, MonotonicTime now);
   void CountRestart(Child& child);
@@ -119,6 +119,8 @@ class ChildTable {
   Child* FindKey(Key key);
   Child* FindId(absl::string_view id);
   const Child* FindId(absl::string_view id) const;
+  // The child whose specification takes `name`, registered or published. Null for an empty name.
+  const Child* FindName(absl::string_view name) const;
   Child* FindLife(LifeId life);
   const Child* FindLife(LifeId life) const;
   // The child whose present or last pid this is.
@@ -167,6 +169,7 @@ class ChildTable {
   mutable absl::Mutex looks_mu_;  // see above
   std::map<Key, Child> children_;
   std::map<std::string, Child*, std::less<>> ids_;
+  std::map<std::string, const Child*, std::less<>> names_;  // the first child of each name
   absl::flat_hash_map<LifeId, Child*> lives_;
   absl::flat_hash_map<Pid, Child*> pids_;  // by Child::address
   Key last_key_ = 0;

@@ -237,6 +237,7 @@ void PlanSupervisor::ChildDown(Down down) {
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
+  if (!plan_->is_stopping()) is_told_to_end_ = true;
   plan_->Shutdown(reason, context().Now());
   Apply();
 }
@@ -316,7 +317,13 @@ void PlanSupervisor::Carry(const RestartPlan::StartDone&) {
   if (std::exchange(stage_, Stage::kStarted) == Stage::kStarting) context().FinishStart();
 }
 
-void PlanSupervisor::Carry(const RestartPlan::Finish& finish) { context().Stop(finish.reason); }
+void PlanSupervisor::Carry(const RestartPlan::Finish& finish) {
+  if (is_told_to_end_) {
+    context().StopAs(finish.reason);  // no crash report: the reason comes from elsewhere
+  } else {
+    context().Stop(finish.reason);
+  }
+}
 
 void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
   const auto elsewhere = action.child->placement.has_value() ? remote_.NewLife(action.child->id) : nullptr;

@@ -190,7 +190,8 @@ class PlanSupervisor : public Supervisor {
   PoolFront front_;
 
   Stage stage_ = Stage::kInStart;
-  std::set<LifeId> declined_;                       // lives that declined to start; their Downs are yet to come
+  bool is_told_to_end_ = false;  // it ends because its parent ended or RequestStop came, so its end is not a crash
+  std::set<LifeId> declined_;    // lives that declined to start; their Downs are yet to come
   std::map<std::string, UnhandledMail> unhandled_;  // the mail of a child's last life for the next one, by child id
 };
 

@@ -161,6 +161,16 @@ void RestartPlan::DoStart(const WaitingInput& request) {
     Answer(request.request, status);
     return;
   }
+  // Also if that child is down: its supervisor keeps the name for it, and a second child would end that.
+  for (const std::string* const name : {&request.spec->registered_as, &request.spec->published_as}) {
+    const Child* const sibling = children_.FindName(*name);
+    if (sibling == nullptr) continue;
+    Answer(request.request,
+           absl::AlreadyExistsError(absl::StrCat("child '", request.id, "' cannot have the name '", *name,
+                                                 "', which is a name of child '", sibling->spec->id,
+                                                 "'; choose another, or delete that child first")));
+    return;
+  }
   if (request.spec->exclusive && HasPredecessor(request.id)) {
     Answer(request.request, NotGoneError(request.id));
     return;

@@ -1,5 +1,6 @@
 // The cancellation of a call goes on to the calls that its handler has made for it, and from those to the next
 // (semantics 4.3).
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,15 @@ class Closed final : public Actor {
   Mailbox<"ask", Oracle> ask{this};
   StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+// The same, with room for many.
+class Crowded final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 100'000}};
+  StartResult Start() override {
+    return Behavior("crowded", After(absl::InfiniteDuration(), [] {}));
   }
 };
 
@@ -100,6 +110,33 @@ TEST_F(CancellationTest, GoesOnWhenTheAskerEnds) {
   system().Kill(asker_.pid());
   system().RunUntilIdle();
   EXPECT_THAT(notes_, ElementsAre("CANCELLED", "CANCELLED"));
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, OfManyCallsAtOnceTakesOneWalk) {
+  constexpr int kCalls = 10'000;
+  const Ref<Crowded> crowded = system().Spawn<Crowded>();
+  const Ref<Script> askers[] = {system().Spawn<Script>(), system().Spawn<Script>()};
+  const auto timed = [this] {
+    const std::clock_t began = std::clock();
+    system().RunUntilIdle();
+    return std::clock() - began;
+  };
+  std::clock_t asking = 0;
+  for (const Ref<Script> asker : askers) {
+    RunTask(asker, [crowded](Script&) -> Task<> {
+      std::vector<Pending<int>> asked;
+      for (int i = 0; i < kCalls; ++i) asked.push_back(crowded[&Crowded::ask].Ask(i, absl::Hours(1)));
+      (void)co_await asked.front();
+    });
+    asking += timed();
+  }
+  EXPECT_EQ(Ledger().waiting, 2 * kCalls + 2) << "with the tasks";
+  system().Kill(askers[1].pid());  // whose calls are behind all of the other's
+  EXPECT_LT(timed(), 3 * asking) << "a walk for each would be 10^8 steps";
+  EXPECT_EQ(Ledger().waiting, kCalls + 1);
+  system().Kill(askers[0].pid());
+  system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
 }
 

@@ -431,6 +431,40 @@ TEST_F(TimerTest, SleepEndsWithTheDeadlineOfTheCallInHand) {
   EXPECT_TRUE(IsExpired(slept)) << slept;
 }
 
+// Sleeps in the handler of a tell, which has no deadline.
+class Dozer final : public Actor {
+ public:
+  Mailbox<"doze", absl::Duration> doze{this};
+  explicit Dozer(std::vector<absl::Status>* slept) : slept_(slept) {}
+  StartResult Start() override { return dozing_; }
+
+ private:
+  Task<> Doze(absl::Duration delay) {
+    auto pause = context().Sleep(delay);
+    slept_->push_back(co_await pause);
+  }
+
+  std::vector<absl::Status>* const slept_;
+  Behavior dozing_{"dozing", On(doze, &Dozer::Doze)};
+};
+
+TEST_F(TimerTest, ASleepIsOverAfterTheLongestTimeOfAnAsk) {
+  std::vector<absl::Status> slept;
+  const Ref<Dozer> dozer = system().Spawn<Dozer>(&slept);
+  for (const absl::Duration delay : {absl::Hours(25), absl::InfiniteDuration(), absl::Hours(24)})
+    dozer[&Dozer::doze].Tell(delay);
+  system().RunUntilIdle();
+  for (size_t over = 0; over < 3; ++over) {
+    system().Advance(limits::kAskTimeoutMax - absl::Seconds(1));
+    EXPECT_EQ(slept.size(), over);
+    system().Advance(absl::Seconds(1));
+  }
+  ASSERT_EQ(slept.size(), 3U);
+  EXPECT_TRUE(IsExpired(slept[0])) << slept[0];
+  EXPECT_TRUE(IsExpired(slept[1])) << slept[1];
+  EXPECT_TRUE(slept[2].ok()) << slept[2];
+}
+
 TEST_F(TimerTest, ASleepThatIsAwaitedAfterItsTimeIsOver) {
   Ref<Sleeper> sleeper = system().Spawn<Sleeper>();
   EXPECT_EQ(*Ask(sleeper[&Sleeper::sleep_late], absl::Seconds(30), absl::Hours(1)), "30s");

@@ -67,6 +67,23 @@ TEST(RestartPlanRequests, StartChildAddsAtTheEndAndRefusesDuplicatesAndBadSpecs)
   EXPECT_EQ(plan.Log(), "stop b, timer 5s, cancel timer, stop a, finish Shutdown");  // b has the default timeout
 }
 
+TEST(RestartPlanRequests, StartChildRefusesTheNameOfASibling) {
+  SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
+  spec.children[0].registered_as = "n";
+  PlanDriver plan(spec);
+  plan.StartAll();
+  EXPECT_TRUE(plan.StatusOf(plan.StartChild({.id = "b", .published_as = "m"})).ok());
+  EXPECT_EQ(plan.StatusOf(plan.StartChild({.id = "c", .published_as = "n"})).ToString(),
+            "ALREADY_EXISTS: child 'c' cannot have the name 'n', which is a name of child 'a'; choose another, or "
+            "delete that child first");
+  EXPECT_TRUE(absl::IsAlreadyExists(plan.StatusOf(plan.StartChild({.id = "c", .registered_as = "m"}))));
+  plan.Terminate("b");
+  EXPECT_TRUE(absl::IsAlreadyExists(plan.StatusOf(plan.StartChild({.id = "c", .registered_as = "m"}))));
+  plan.Delete("b");
+  EXPECT_TRUE(plan.StatusOf(plan.StartChild({.id = "c", .registered_as = "m"})).ok());
+  EXPECT_EQ(plan.States(), "a running, c running");
+}
+
 TEST(RestartPlanRequests, AStartChildThatFailsIsForgottenAndSaysWhy) {
   PlanDriver plan(Spec(kOneForOne, {"a"}));
   plan.StartAll();

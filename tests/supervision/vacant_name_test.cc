@@ -135,6 +135,22 @@ TEST_P(VacantNameTest, AVacantNameIsRefusedToOthersAndNotToTheChild) {
   EXPECT_TRUE(life_->has_started() && !life_->has_ended());
 }
 
+TEST_P(VacantNameTest, ANewChildDoesNotTakeTheVacantNameOfASibling) {
+  const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_))));
+  Crash();
+  for (const bool start_fails : {false, true}) {
+    auto manner = std::make_shared<Manner>();
+    if (start_fails) manner->start_fails = absl::UnavailableError("no");
+    const absl::Status added =
+        system_.Ask(root.start_child(), StartChild{Book(Of<Worker>("b", journal_, manner)).Spec("b")}, kSoon).status();
+    EXPECT_TRUE(absl::IsAlreadyExists(added)) << added;
+    EXPECT_TRUE(IsRestarting(Reached())) << Reached();
+  }
+  Repair();
+  system_.Advance(absl::Minutes(2));
+  EXPECT_NE(system_.WhereIs("book"), absl::nullopt);
+}
+
 TEST_P(VacantNameTest, ASiblingThatTheGroupStartsAgainKeepsItsName) {
   Spawn(OneForAll()
             .Child("a", Of<Worker>("a", journal_, manner_).RegisteredAs("first").Backoff({.min = absl::Seconds(20)}))

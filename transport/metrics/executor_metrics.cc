@@ -9,9 +9,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr MetricType kCounter = MetricType::kCounter;
-constexpr MetricType kGauge = MetricType::kGauge;
-constexpr MetricType kHistogram = MetricType::kHistogram;
+using enum MetricType;
 
 std::vector<double> BoundsInSeconds() {
   std::vector<double> bounds;

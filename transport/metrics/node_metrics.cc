@@ -14,8 +14,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr MetricType kCounter = MetricType::kCounter;
-constexpr MetricType kGauge = MetricType::kGauge;
+using enum MetricType;
 
 // The causes that are always told, so that the first refusal is seen as an increase.
 constexpr std::array<const char*, 9> kStreamRefusals = {"full",    "gave_way",    "mistaken", "name_taken", "no_hello",

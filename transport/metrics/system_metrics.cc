@@ -24,9 +24,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr MetricType kCounter = MetricType::kCounter;
-constexpr MetricType kGauge = MetricType::kGauge;
-constexpr MetricType kHistogram = MetricType::kHistogram;
+using enum MetricType;
 
 struct EventLabel {
   SupervisionEvent::Kind kind;

@@ -266,12 +266,11 @@ void CancelCalls(ActorCore& core) {
   for (size_t i = 0; i < core.layout().size() && left > 0; ++i) {
     if (core.layout()[i].is_call()) CancelWaiting(core, i, left);
   }
-  if (left > 0 && !core.parts().empty()) {
+  if (!core.parts().empty()) {
     for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
       if (!activation->is_call() || !IsCancelled(activation->asker(), activation->ask())) continue;
       CancelAsksFor(core, *activation);
       if (!activation->is_forwarded) activation->Hold().is_cancelled = true;  // else the call is elsewhere
-      if (--left == 0) break;
     }
   }
   cancelled_calls.clear();

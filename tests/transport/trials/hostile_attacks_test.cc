@@ -234,14 +234,20 @@ void DefineSetsOfMailboxesOfAMebibyte(Guest& guest) {
   }
 }
 
-// Each as large as one may be.
+// The first are each as large as one may be, and more than there is room for. The others are empty.
 void DefineMoreSetsOfMailboxesThanANodeMayHave(Guest& guest) {
-  for (uint32_t set = 1; set <= 300; ++set) {
+  uint32_t set = 0;
+  while (set < 300) {
     proto::NameChanges names;
     proto::SignatureSet& signatures = *names.add_definitions();
-    signatures.set_number(set);
+    signatures.set_number(++set);
     for (int i = 0; i < limits::kMailboxesPerActorMax; ++i)
       signatures.add_mailboxes()->set_name(std::string(limits::kMailboxNameBytesMax, 'm'));
+    if (!guest.TellNames(names)) return;
+  }
+  while (set <= limits::kNameSignatureSetsMax) {
+    proto::NameChanges names;
+    for (int i = 0; i < 1000; ++i) names.add_definitions()->set_number(++set);
     if (!guest.TellNames(names)) return;
   }
 }
