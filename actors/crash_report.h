@@ -26,7 +26,7 @@ namespace understudy {
 struct MessageNote {
   std::string mailbox;  // its wire name
   std::string type;
-  // The message's size: by MessageBytes, or else its wire size or sizeof. If the system keeps
+  // The message's size: its wire size, or else by MessageBytes or sizeof. If the system keeps
   // no last messages, the size of the current message is taken when the actor fails: for a wire
   // message it is the size of what the handler has left of it by then, for others sizeof. For an
   // earlier message it is then the size that its mailbox counted or, if the mailbox is not bounded

@@ -34,7 +34,7 @@ struct MailboxOptions {
   // 1 to limits::kMailboxCapacityMessagesMax.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;
   // The bound on the bytes that wait in the mailbox: at least 1, or SIZE_MAX for no bound. A message's size is
-  // MessageBytes(message) if its type has it, else its wire size if it is a wire message, else its sizeof.
+  // its wire size if it is a wire message, else MessageBytes(message) if its type has it, else its sizeof.
   // Null means limits::kMailboxCapacityBytes if messages of the type vary in size (concept SizedMessage: wire messages,
   // strings, vectors, Cords, types with MessageBytes), and no bound otherwise. With a bound, every send computes the
   // size of its message. An empty mailbox accepts one message of any size.

@@ -20,7 +20,7 @@ struct TracedMessage {
   absl::Time time;      // when its handler was about to run, on the wall clock
   std::string mailbox;  // its wire name
   std::string type;
-  size_t bytes = 0;  // by MessageBytes, or else its wire size or sizeof
+  size_t bytes = 0;  // its wire size, or else by MessageBytes or sizeof
   Pid from;          // null: a plain thread
   // The serialized message; nullopt unless the trace shows contents, this is a wire message, and it has at most
   // limits::kTracedContentsBytesMax bytes.

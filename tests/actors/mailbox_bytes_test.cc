@@ -30,6 +30,18 @@ struct Order {
 };
 size_t MessageBytes(const Order& order) { return MessageBytes(order.text) + MessageBytes(order.items); }
 
+// As a wire message has it, and with a size of the program's own.
+struct Telegram {
+  struct Descriptor {
+    static std::string full_name() { return "Telegram"; }
+  };
+  static const Descriptor* descriptor() { return nullptr; }
+  static bool SerializeToString(std::string* /*out*/) { return true; }
+  static bool ParseFromArray(const void* /*bytes*/, int /*size*/) { return true; }
+  static size_t ByteSizeLong() { return 7; }
+};
+size_t MessageBytes(const Telegram&) { return 100; }
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,6 +61,11 @@ TEST(MessageBytesTest, CountsWhatAStringAVectorOrACordHolds) {
             sizeof(std::vector<std::string>) + 2 * sizeof(std::string) + 100);
   EXPECT_EQ(MessageBytes(std::vector<Order>{{.text = "abc", .items = {1}}}),
             2 * sizeof(std::vector<int>) + sizeof(std::string) + 3 + sizeof(int));
+}
+
+TEST(MessageBytesTest, AWireMessageHasItsWireSizeWhateverTheProgramSays) {
+  static_assert(WireMessage<Telegram>);
+  EXPECT_EQ(internal::BytesOf(Telegram()), 7U);
 }
 
 // Takes nothing until it is told to open.
