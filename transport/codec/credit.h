@@ -42,6 +42,8 @@
 // - as many bytes again for large messages, or one of limits::kMessageBytesMax;
 // - limits::kBytesInPartsMax for messages whose last part has not arrived;
 // - the bytes that the session itself keeps (peer_session.h).
+// Messages that have left their mailboxes are not counted: those that an actor keeps, and
+// those in the hands of suspended Interleaved handlers, whose number a guard may bound.
 // A node keeps accounts for at most limits::kMailboxesWithGrantsMax mailboxes with
 // granted room that is not used, and for limits::kCreditAccountsMax mailboxes in all.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_CREDIT_H_

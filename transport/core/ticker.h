@@ -1,5 +1,5 @@
 // Ticker: a thread that makes callbacks at times of the monotonic clock. A node has
-// one ticker for its timer, one for heartbeats, and one for on_peer.
+// one ticker for its timer, and one for heartbeats.
 //
 // Any thread. Callbacks come one at a time, in the order of their times, and must not
 // block. Lifetime: callbacks that are due when the ticker is destroyed still run, and

@@ -33,7 +33,7 @@ struct ConnectionBounds {
   // A half-open connection costs the memory of gRPC's buffers. This is enough for all peers
   // of a restarted node to connect at once.
   int half_open_max = 256;
-  // Limits the CPU time of TLS handshakes, which take about a millisecond each, to a fifth of a core.
+  // Limits the CPU time of TLS handshakes, which take about 1.8 ms each (tests/bench/README.md), to some 36% of a core.
   int per_second = 200;
   int burst = 256;
   // More than a handshake takes on a loaded machine; the dialling side times out before.

@@ -456,6 +456,7 @@ TEST_F(HostileAttackTest, StrangersWithoutAGoodCertificateGetNoWord) {
     return absl::StrCat("-cert ", folder, "/mallory.pem -key ", folder, "/mallory.key");
   };
   ExpectTheNodeIsUnharmedBy([&] {
+    EXPECT_TRUE(is_spoken_to(with(ours.folder()))) << "one with a good certificate";
     for (int i = 0; i < 5; ++i) {
       EXPECT_FALSE(is_spoken_to(with(theirs.folder())));
       EXPECT_FALSE(is_spoken_to(with(expired)));
