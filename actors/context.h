@@ -418,8 +418,8 @@ class Context : public SpawnsActors<Context> {
     return PendingLookup<R>(StartLookup(name, timeout));
   }
   // Calls `handler` (const NameChange&) for the current owner of the name, if any, and for each
-  // later change, as long as this actor lives. A change that comes while an earlier one waits
-  // to be handled takes its place, so at most one waits.
+  // later change, as long as this actor lives. Of the changes that come while this actor is
+  // busy, the first and the last are told, each in its place among the messages.
   template <class F>
   void WatchName(absl::string_view name, F handler) {
     StartNameWatch(name, internal::MakeSharedHandler<NameChange>(std::move(handler)));

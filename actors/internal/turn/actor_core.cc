@@ -68,12 +68,17 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
       OnOutcome(core, std::move(*static_cast<SpawnReport*>(envelope->value())));
       break;
     case EnvelopeKind::kNameChange: {
-      NameNews& news = **static_cast<std::shared_ptr<NameNews>*>(envelope->value());
-      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(news.watch);
+      const auto& news = *static_cast<std::shared_ptr<NameNews>*>(envelope->value());
+      const NameNews::Arrived arrived = news->Take();
+      if (arrived.follows) {
+        PostOrDrop(core.cell(), core.system(), core.life(),
+                   MakeEnvelope(EnvelopeKind::kNameChange, std::shared_ptr<NameNews>(news)));
+      }
+      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(news->watch);
       if (!handler.has_value()) break;
       AddEvent(core, {.kind = Event::Kind::kName,
-                      .id = news.watch,
-                      .payload = Payload::Of(NameChange{.name = news.name, .pid = news.Take()}),
+                      .id = news->watch,
+                      .payload = Payload::Of(NameChange{.name = news->name, .pid = arrived.owner}),
                       .handler = *std::move(handler)});
       break;
     }

@@ -75,8 +75,9 @@ PendingId StartLookup(ActorCore& core, absl::string_view name, absl::Duration ti
   core.parts().asks().SetDeadline(id, pending.deadline);
   // A change comes back as a reply to this ask: the first one answers it.
   const uint64_t watch = system.registry().Watch(name, [cell = ThisTurn().cell, system = &system, self = core.self(),
-                                                        id](absl::string_view, const NameRecord* record) {
-    if (record == nullptr) return;
+                                                        id, is_answered = false](absl::string_view,
+                                                                                 const NameRecord* record) mutable {
+    if (record == nullptr || std::exchange(is_answered, true)) return;  // called under the registry's lock
     PostOrDrop(
         *cell, *system, self.life(),
         MakeEnvelope(

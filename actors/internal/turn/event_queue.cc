@@ -17,7 +17,11 @@ bool IsBySource(const Event& event) { return event.kind == Event::Kind::kDown ||
 }  // namespace
 
 struct EventQueue::BySource {
-  absl::flat_hash_map<std::pair<Event::Kind, uint64_t>, iterator> places;
+  struct Newest {
+    iterator place;
+    bool is_second = false;  // an older one waits too, earlier in the queue
+  };
+  absl::flat_hash_map<std::pair<Event::Kind, uint64_t>, Newest> places;
 };
 
 EventQueue::EventQueue() = default;
@@ -45,18 +49,25 @@ bool EventQueue::Add(Event event) {
   }
   if (by_source_ == nullptr) by_source_ = std::make_unique<BySource>();
   const auto [found, is_new] = by_source_->places.try_emplace({event.kind, event.id});
-  if (is_new) {
-    found->second = events_.insert(events_.end(), std::move(event));
-  } else {
-    found->second->payload = std::move(event.payload);
-  }
+  BySource::Newest& newest = found->second;
+  // The older one keeps its place: what was sent after it comes after it.
+  if (newest.is_second) events_.erase(newest.place);
+  newest.place = events_.insert(events_.end(), std::move(event));
+  newest.is_second = !is_new;
   return true;
 }
 
 Event EventQueue::Take(iterator place) {
   Event event = std::move(*place);
+  if (IsBySource(event)) {
+    const auto found = by_source_->places.find({event.kind, event.id});
+    if (found->second.place != place) {
+      found->second.is_second = false;  // this was the older one
+    } else {
+      by_source_->places.erase(found);
+    }
+  }
   events_.erase(place);
-  if (IsBySource(event)) by_source_->places.erase({event.kind, event.id});
   if (!event.is_sent) return event;
   Sent& sent = SentLike(event);
   if (--sent.waiting > 0) return event;
@@ -83,7 +94,7 @@ void EventQueue::RemoveDown(uint64_t monitor) {
   if (by_source_ == nullptr) return;
   const auto down = by_source_->places.find({Event::Kind::kDown, monitor});
   if (down == by_source_->places.end()) return;
-  events_.erase(down->second);
+  events_.erase(down->second.place);
   by_source_->places.erase(down);
 }
 

@@ -3,7 +3,7 @@
 // A plain state machine: it has no clock and runs no handler. Exits and requests to stop that were sent by Exit or
 // RequestStop are bounded: of each sort at most limits::kExitsWaitingPerActorMax wait, and the last of that sort to be
 // taken stands for those that came when the sort was full. Events of links, monitors, timers and names are bounded by
-// what they come from: of each watched name one change waits. Owner only.
+// what they come from: of each watched name two changes wait. Owner only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
 
@@ -49,9 +49,9 @@ class EventQueue {
   EventQueue(EventQueue&& other) noexcept;
   EventQueue& operator=(EventQueue&& other) noexcept;
 
-  // Appends `event`, whose stamp must be later than that of each waiting event. A change of a watched name takes the
-  // place of an earlier one that waits. Returns false if the event was merged instead, because kExitsWaitingPerActorMax
-  // events of its sort wait already.
+  // Appends `event`, whose stamp must be later than that of each waiting event. Of each watched name the oldest and the
+  // newest change wait, and those between are removed. Returns false if the event was merged instead, because
+  // kExitsWaitingPerActorMax events of its sort wait already.
   bool Add(Event event);
 
   bool empty() const { return events_.empty(); }

@@ -157,21 +157,30 @@ TEST(EventQueueTest, ADownIsRemovedInATimeThatDoesNotGrowWithTheDownsThatWait) {
   EXPECT_LT(removal(60'000), 200 * (few + 1)) << "30 times as many; a walk takes 900 times as long";
 }
 
-TEST(EventQueueTest, AChangeOfANameTakesThePlaceOfTheOneThatWaits) {
-  const auto change_of = [](uint64_t watch, Pid owner) {
-    return Event{
-        .kind = Event::Kind::kName, .id = watch, .payload = Payload::Of(NameChange{.name = "n", .pid = owner})};
+TEST(EventQueueTest, OfANameTheOldestAndTheNewestChangeWaitEachAtItsPlace) {
+  const auto change_of = [](uint64_t watch, uint64_t owner) {
+    return Event{.kind = Event::Kind::kName,
+                 .id = watch,
+                 .payload = Payload::Of(NameChange{.name = "n", .pid = Pid(1, 1, owner)})};
   };
-  const auto owner_of = [](const Event& event) { return static_cast<const NameChange*>(event.payload.value())->pid; };
+  const auto owner_of = [](const Event& event) {
+    return static_cast<const NameChange*>(event.payload.value())->pid.serial();
+  };
   EventQueue queue;
-  (void)queue.Add(change_of(1, Pid(1, 1, 1)));
-  (void)queue.Add(DownOf(1));
-  (void)queue.Add(change_of(2, Pid(1, 1, 2)));
-  (void)queue.Add(change_of(1, Pid(1, 1, 3)));
-  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 1, 2));
-  EXPECT_EQ(owner_of(queue.Take(queue.begin())), Pid(1, 1, 3));
-  (void)queue.Add(change_of(1, Pid()));
-  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 2, 1)) << "the earlier one was taken";
+  (void)queue.Add(change_of(1, 11));
+  (void)queue.Add(change_of(1, 12));
+  (void)queue.Add(DownOf(7));
+  (void)queue.Add(change_of(2, 21));
+  (void)queue.Add(change_of(1, 13));  // in place of 12, and behind the others
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 7, 2, 1));
+  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 11U);
+  (void)queue.Add(change_of(1, 14));  // 13 is the oldest now
+  EXPECT_THAT(IdsOf(queue), ElementsAre(7, 2, 1, 1));
+  queue.RemoveDown(7);
+  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 21U);
+  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 13U);
+  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 14U);
+  EXPECT_TRUE(queue.empty());
 }
 
 TEST(EventQueueTest, TimersOfBehaviorsAreFoundByBehaviorAndHandlerAndRemovedTogether) {
