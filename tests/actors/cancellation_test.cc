@@ -32,7 +32,7 @@ class Closed final : public Actor {
   }
 };
 
-// The same, with room for many.
+// Never answers either, and has room for many calls.
 class Crowded final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 100'000}};

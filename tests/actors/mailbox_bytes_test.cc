@@ -30,7 +30,7 @@ struct Order {
 };
 size_t MessageBytes(const Order& order) { return MessageBytes(order.text) + MessageBytes(order.items); }
 
-// As a wire message has it, and with a size of the program's own.
+// Has the functions of a wire message, and a MessageBytes of the program's own.
 struct Telegram {
   struct Descriptor {
     static std::string full_name() { return "Telegram"; }

@@ -89,8 +89,9 @@ absl::Status AddNames(OpsChannel& node, Answers& all) {
 
 // Keeps each name once for each of its owners.
 void KeepDistinct(proto::ListNamesReply& names) {
+  using Key = std::tuple<const std::string&, bool, const std::string&, const std::string&>;
   const auto key = [](const proto::NameDetails& name) {
-    return std::tuple(name.name(), name.is_of_cluster(), name.pid(), name.kept_by());
+    return Key(name.name(), name.is_of_cluster(), name.pid(), name.kept_by());
   };
   std::sort(names.mutable_names()->begin(), names.mutable_names()->end(),
             [&](const auto& a, const auto& b) { return key(a) < key(b); });

@@ -68,7 +68,7 @@ TEST_F(ProcessImpostorTest, WhoHadTheNameOfAChildBeforeItStartsDoesNotKeepItOut)
   EXPECT_EQ(node_->Peers()[0].times.grace_period, absl::ZeroDuration());
 }
 
-// The proxy believes what it is told. A peer could send to it, if it found it by a name.
+// A process child's proxy believes what it is told, so a peer that found it by a name could speak in the child's place.
 TEST_F(ProcessImpostorTest, TheProxyHasNoNameByWhichAPeerCouldFindIt) {
   auto story = std::make_shared<Story>();
   Launch(TestNode("house-1", {"child"}), story);

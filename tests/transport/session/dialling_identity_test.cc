@@ -14,6 +14,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/session/session_config.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/handshake.h"
 #include "understudy/transport/session/peer_session.h"
@@ -27,25 +28,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kOfA = 1;
-constexpr uint64_t kOfB = 2;
-constexpr uint64_t kOfStranger = 3;
-
 // Node b, which dials a; the test answers.
 class DiallingSession {
  public:
-  explicit DiallingSession(StreamIdentity identity = StreamIdentity::Unproved()) : session_(Config()) {
+  explicit DiallingSession(StreamIdentity identity = StreamIdentity::Unproved()) : session_(ConfigOf("b", kOfB, "a")) {
     session_.SetDialable(identity, now_);
     Take();
-  }
-
-  static SessionConfig Config() {
-    return {.node = "b",
-            .incarnation = {kOfB},
-            .peer = "a",
-            .local_index = 1,
-            .peer_place = [](NodeIncarnation) { return 2; },
-            .new_key = KeysOf(1)};
   }
 
   void Begin() {

@@ -15,6 +15,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/session/session_config.h"
 #include "understudy/tests/transport/session_pair.h"
 #include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/session/handshake.h"
@@ -30,23 +31,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr uint64_t kOfA = 1;
-constexpr uint64_t kOfB = 2;
-constexpr uint64_t kOfStranger = 3;
-
 // Node a, accepting; the test is everybody else.
 class AcceptingSession {
  public:
-  AcceptingSession() : session_(Config()) {}
-
-  static SessionConfig Config() {
-    return {.node = "a",
-            .incarnation = {kOfA},
-            .peer = "b",
-            .local_index = 1,
-            .peer_place = [](NodeIncarnation) { return 2; },
-            .new_key = KeysOf(1)};
-  }
+  AcceptingSession() : session_(ConfigOf("a", kOfA, "b")) {}
 
   // The frame with which node a answers a Hello, and the number of the stream that brought the Hello.
   struct Answer {
