@@ -69,7 +69,7 @@ ChildTable::Child& ChildTable::Add(std::shared_ptr<const ChildSpec> spec, Monoto
   };
   Child& child = insert();
   ids_.emplace(child.spec->id, &child);
-  for (const std::string* const name : {&child.spec->registered_as, &child.spec->published_as}) {
+  for (const std::string* const name : NamesOf(*child.spec)) {
     if (!name->empty()) names_.emplace(*name, &child);
   }
   if (child.spec->kind == ChildKind::kSupervisor) ++supervisors_;
@@ -81,7 +81,7 @@ void ChildTable::Remove(Child& child) {
   Count(child, -1);
   if (child.spec->kind == ChildKind::kSupervisor) --supervisors_;
   ids_.erase(child.spec->id);
-  for (const std::string* const name : {&child.spec->registered_as, &child.spec->published_as}) {
+  for (const std::string* const name : NamesOf(*child.spec)) {
     if (FindName(*name) == &child) names_.erase(*name);
   }
   pids_.erase(child.address);

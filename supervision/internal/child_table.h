@@ -41,6 +41,11 @@
 
 namespace understudy {
 
+// The registered and the published name of a child; either may be empty.
+inline std::array<const std::string*, 2> NamesOf(const ChildSpec& child) {
+  return {&child.registered_as, &child.published_as};
+}
+
 class ChildTable {
  public:
   using Key = uint64_t;  // grows in start order; the first is 1

@@ -162,7 +162,7 @@ void RestartPlan::DoStart(const WaitingInput& request) {
     return;
   }
   // Also if that child is down: its supervisor keeps the name for it, and a second child would end that.
-  for (const std::string* const name : {&request.spec->registered_as, &request.spec->published_as}) {
+  for (const std::string* const name : NamesOf(*request.spec)) {
     const Child* const sibling = children_.FindName(*name);
     if (sibling == nullptr) continue;
     Answer(request.request,
