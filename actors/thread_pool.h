@@ -66,6 +66,9 @@ struct ThreadPoolStats {
   // system refused the thread. Each counts once for as long as it is missing.
   int64_t workers_refused = 0;
   TimeSketch timer_lateness;  // how much later than their times timers were called
+  // Of all workers so far, those that have ended too (WorkerInfo).
+  int64_t steals = 0;
+  uint64_t handlers_entered = 0;
 };
 
 class ThreadPool final : public Executor, private internal::Polling::Pool {

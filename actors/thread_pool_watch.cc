@@ -276,6 +276,13 @@ ThreadPoolStats ThreadPool::stats() const {
   ThreadPoolStats stats{.threads = threads_, .parked = parking_.parked(), .own_threads = own_threads_.size()};
   stats.timer_lateness = timers_.lateness();
   stats.rounds = static_cast<int64_t>(rounds_.load(std::memory_order_relaxed));
+  // A worker that is added takes over the record, with its counts, of one that has ended. relaxed: a count never falls.
+  const int records = records_.load(std::memory_order_acquire);
+  for (int i = 0; i < records; ++i) {
+    const PoolWorker& worker = *workers_[static_cast<size_t>(i)];
+    stats.steals += worker.steals.load(std::memory_order_relaxed);
+    stats.handlers_entered += worker.handlers.load(std::memory_order_relaxed);
+  }
   absl::MutexLock lock(&workers_mu_);
   stats.workers = alive_;
   stats.surplus = alive_ - threads_;

@@ -122,6 +122,7 @@ TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
   EXPECT_GE(waiter.stats.surplus, 1);
   EXPECT_TRUE(ReachesNoSurplus(pool)) << "a surplus thread retires when the handler has returned";
   EXPECT_EQ(pool.stats().workers, 1);
+  EXPECT_EQ(pool.stats().handlers_entered, 5U) << "what the surplus thread did counts, although it has ended";
 }
 
 // EBA 17

@@ -68,6 +68,30 @@ TEST_F(NodeCoreNamesTest, AClaimWithoutTheGrantIsEnteredNowhereAndEndsNobody) {
   EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 1 names of its refused"));
 }
 
+TEST_F(NodeCoreNamesTest, AClaimantWithoutTheGrantExitsIfItsOwnNodeGrantsTheNameToTheOwners) {
+  SimulatedCluster::Options options;
+  options.insecure_loopback_grants = false;
+  options.identity = [](absl::string_view from, absl::string_view) {
+    return from == "a" ? StreamIdentity::Unproved() : StreamIdentity::SameUser();
+  };
+  Join(std::move(options));
+  cluster().network().Partition("a", "b");
+  Run(absl::Minutes(1));
+  // Without the rules of grants the older claim, a's, would win.
+  const Puppeteer claimant = Make("a", "lot");
+  Run(absl::Seconds(2));
+  const Puppeteer owner = Make("b", "lot");
+  cluster().network().Heal("a", "b");
+  Run(absl::Seconds(10));
+  EXPECT_THAT(*claimant.diary,
+              ElementsAre("exit NotPermitted(node b owns the name 'lot' and does not grant it to node a)"));
+  EXPECT_THAT(*owner.diary, IsEmpty());
+  for (const char* node : {"a", "b"}) {
+    ASSERT_TRUE(cluster().system(node).WhereIs("lot").has_value()) << node;
+    EXPECT_EQ(cluster().system(node).WhereIs("lot")->ToString(), owner.ref.pid().ToString()) << node;
+  }
+}
+
 TEST_F(NodeCoreNamesTest, AReservedNameCannotBePublishedByAnotherNode) {
   Join();
   EXPECT_TRUE(Publish("a", "understudy/children/a").ok());

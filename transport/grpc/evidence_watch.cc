@@ -31,9 +31,6 @@
 namespace understudy::internal {
 namespace {
 
-// A dial on this machine is answered at once or not at all.
-constexpr absl::Duration kDialAnsweredWithin = absl::Seconds(1);
-
 bool IsOfThisMachine(const NodeAddress& address) { return address.reach != NodeAddress::Reach::kNetwork; }
 
 bool MeansNobodyListens(int error) { return error == ECONNREFUSED || error == ENOENT; }

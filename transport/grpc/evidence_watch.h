@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/session/peer_watch.h"
 #include "understudy/transport/sockets/peer_process.h"
@@ -19,6 +20,9 @@ namespace understudy::internal {
 
 class EvidenceWatch final : public PeerWatch {
  public:
+  // The time after which a dial counts as hanging: on this machine one is answered at once or not at all.
+  static constexpr absl::Duration kDialAnsweredWithin = absl::Seconds(1);
+
   using Proved = std::function<void(const std::string& node, NodeIncarnation incarnation)>;
   explicit EvidenceWatch(Proved proved);
   ~EvidenceWatch() override { Stop(); }

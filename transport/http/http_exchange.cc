@@ -98,6 +98,7 @@ MHD_Result HttpExchange::Handle() {
 
 MHD_Result HttpExchange::Send(const HttpAnswer& answer) {
   if (answer.events != nullptr) return Stream(answer);
+  connection_.answered = Clock::Real().Now();
   return Queue(answer, answer.content_type.c_str(),
                MHD_create_response_from_buffer(answer.body.size(), const_cast<char*>(answer.body.data()),
                                                MHD_RESPMEM_MUST_COPY));

@@ -25,6 +25,8 @@ struct HttpConnection {
   MonotonicTime began;
   bool has_request = false;  // the line and the headers of its request have come
   bool has_stream = false;
+  // When the answer was given to the library, which sends it as fast as the client reads; a stream has no such time.
+  MonotonicTime answered = MonotonicTime::InfiniteFuture();
   bool is_given_up = false;  // was closed to make room for another
 };
 

@@ -10,6 +10,9 @@ namespace understudy::limits {
 
 // How often the server looks for connections and answers whose time is over, and for readers of streams that have gone.
 inline constexpr absl::Duration kHttpLooksEvery = absl::Milliseconds(500);
+// How long an answer may lie unread, before its connection gives its place to a client that waits for one. Less than a
+// kubelet waits for its probe, together with kHttpLooksEvery.
+inline constexpr absl::Duration kHttpUnreadAnswerKept = absl::Milliseconds(200);
 // How long the server waits for a descriptor, when the process has none left, before it tries again.
 inline constexpr absl::Duration kHttpStarvedPause = absl::Milliseconds(100);
 // How often the certificate file and the key file are read, to serve with new ones.

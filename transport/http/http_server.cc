@@ -125,10 +125,10 @@ class HttpServer::Loop {
   // The longest time in milliseconds until the next look; -1: none is needed.
   int NextLook() const;
   void EndOldConnections();
-  // At the bound of connections: the oldest that has not sent a request; nullptr if there is none, or if room was made
-  // already and the library has not seen that.
-  HttpConnection* OldestWithoutRequest();
-  // Closes OldestWithoutRequest() if a client waits for a place.
+  // At the bound of connections: the one that gives its place to a client which waits (HttpBounds::connections_max);
+  // nullptr if there is none, or if room was made already and the library has not seen that.
+  HttpConnection* Dispensable();
+  // Closes Dispensable() if a client waits for a place.
   void MakeRoom();
   // Replaces the daemon if the files of the certificate have changed and belong together. While connections stand, the
   // files are read later, and not more than connection_within later.
@@ -201,7 +201,7 @@ void HttpServer::Loop::Run() {
   while (true) {
     const int events = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     // The library does not look for clients while it is at its bound of connections.
-    const int clients = OldestWithoutRequest() != nullptr ? socket_ : -1;
+    const int clients = Dispensable() != nullptr ? socket_ : -1;
     std::array<pollfd, 3> wait = {{{.fd = wake_->descriptor(), .events = POLLIN, .revents = 0},
                                    {.fd = events, .events = POLLIN, .revents = 0},
                                    {.fd = clients, .events = POLLIN, .revents = 0}}};
@@ -247,22 +247,25 @@ void HttpServer::Loop::EndOldConnections() {
   }
 }
 
-HttpConnection* HttpServer::Loop::OldestWithoutRequest() {
+HttpConnection* HttpServer::Loop::Dispensable() {
   if (connections_.size() < shared_.bounds.connections_max) return nullptr;
   HttpConnection* oldest = nullptr;
+  HttpConnection* unread = &connections_.front();
   for (HttpConnection& connection : connections_) {
     if (connection.is_given_up) return nullptr;
     if (oldest == nullptr && !connection.has_request) oldest = &connection;
+    if (connection.answered < unread->answered) unread = &connection;
   }
-  return oldest;
+  if (oldest != nullptr) return oldest;
+  return Clock::Real().Now() - unread->answered >= limits::kHttpUnreadAnswerKept ? unread : nullptr;
 }
 
 void HttpServer::Loop::MakeRoom() {
-  HttpConnection* const oldest = OldestWithoutRequest();
+  HttpConnection* const dispensable = Dispensable();
   pollfd client = {.fd = socket_, .events = POLLIN, .revents = 0};
-  if (oldest == nullptr || poll(&client, 1, 0) <= 0) return;
-  oldest->is_given_up = true;
-  shutdown(oldest->descriptor, SHUT_RDWR);
+  if (dispensable == nullptr || poll(&client, 1, 0) <= 0) return;
+  dispensable->is_given_up = true;
+  shutdown(dispensable->descriptor, SHUT_RDWR);
 }
 
 void HttpServer::Loop::RereadTls() {

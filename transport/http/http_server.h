@@ -4,17 +4,17 @@
 //                     [](HttpRequest request, const HttpReplier& replier) { replier.Answer({.body = "hello\n"}); });
 //
 // Guarantees: a connection is one request. The bounds of HttpBounds hold whatever clients do, so a slow client delays
-// no other: a connection beyond the bound takes the place of the oldest that has not sent a request, or waits if all
-// have; a request that is too large is refused, and one that is not over within connection_within loses its connection,
-// unless its answer is a stream. An answer may come later, from any thread. A stream (EventStream) ends when its reader
-// has gone, or has taken nothing for limits::kHttpStreamStallsMax. With TLS, changed files are served within some
-// seconds: from a moment without connections on if there is one within connection_within, else all connections and
-// streams end then.
-// The server judges no request: methods, paths, Host, Origin and rights are the handler's.
-// Only the sources of this target include microhttpd.h. The library was chosen over civetweb because Debian 12's
-// civetweb cannot load OpenSSL 3, so it serves no TLS, and because one thread serves all clients, where civetweb needs
-// a thread for each. Threads: any. Lifetime: the handler runs on the server's thread, one request at a time, until the
-// destructor has returned. Repliers and streams may outlive the server.
+// no other: a connection beyond the bound takes the place of the oldest that has not sent a request, or of one whose
+// answer its client does not read, or waits if all wait for answers; a request that is too large is refused, and one
+// that is not over within connection_within loses its connection, unless its answer is a stream. An answer may come
+// later, from any thread. A stream (EventStream) ends when its reader has gone, or has taken nothing for
+// limits::kHttpStreamStallsMax. With TLS, changed files are served within some seconds: from a moment without
+// connections on if there is one within connection_within, else all connections and streams end then. The server judges
+// no request: methods, paths, Host, Origin and rights are the handler's. Only the sources of this target include
+// microhttpd.h. The library was chosen over civetweb because Debian 12's civetweb cannot load OpenSSL 3, so it serves
+// no TLS, and because one thread serves all clients, where civetweb needs a thread for each. Threads: any. Lifetime:
+// the handler runs on the server's thread, one request at a time, until the destructor has returned. Repliers and
+// streams may outlive the server.
 #ifndef UNDERSTUDY_TRANSPORT_HTTP_HTTP_SERVER_H_
 #define UNDERSTUDY_TRANSPORT_HTTP_HTTP_SERVER_H_
 
@@ -30,8 +30,8 @@
 namespace understudy::internal {
 
 struct HttpBounds {
-  // At once. Further connections wait in the kernel's queue until one of these ends; the oldest that has not sent a
-  // request is closed for them.
+  // At once. Further connections wait in the kernel's queue until one of these ends. For them the oldest is closed that
+  // has not sent a request; if all have, the first whose answer has lain unread for limits::kHttpUnreadAnswerKept.
   unsigned connections_max = 1;
   // A connection without a stream ends after this time, however slowly its client sends or reads.
   absl::Duration connection_within;

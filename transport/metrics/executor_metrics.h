@@ -8,15 +8,13 @@
 #include "understudy/actors/thread_pool.h"
 #include "understudy/actors/time_sketch.h"
 #include "understudy/transport/metrics/exposition.h"
-#include "understudy/transport/metrics/label_bound.h"
 
 namespace understudy::internal {
 
 // Continues a family that is a histogram.
 void WriteSketch(Exposition& out, const TimeSketch& sketch, const MetricLabels& labels);
 
-// `steady` keeps the counters from falling.
-void WriteWorkers(Exposition& out, const std::vector<WorkerInfo>& workers, SteadyCounts& steady);
+void WriteWorkers(Exposition& out, const std::vector<WorkerInfo>& workers);
 // What only a ThreadPool tells.
 void WriteThreadPool(Exposition& out, const ThreadPoolStats& stats);
 

@@ -77,7 +77,7 @@ void SystemMetrics::Write(Exposition& out, bool is_ready) {
   WriteSupervision(out);
   WriteLog(out);
   WriteMemory(out);
-  WriteWorkers(out, system_.executor().Workers(), steady_);
+  WriteWorkers(out, system_.executor().Workers());
   if (const auto* const pool = dynamic_cast<const ThreadPool*>(&system_.executor()); pool != nullptr) {
     WriteThreadPool(out, pool->stats());
   }

@@ -255,6 +255,23 @@ TEST_F(HttpServerTest, AtTheBoundTheOldestConnectionWithoutARequestGivesItsPlace
   EXPECT_EQ(ParseReply(next.Hear()).body, "now");
 }
 
+TEST_F(HttpServerTest, AnswersThatNobodyReadsKeepNobodyOut) {
+  bounds_.connection_within = 10 * kWithin;
+  const std::string large(size_t{16} << 20, 'x');
+  Serve([&](const HttpRequest& request, const HttpReplier& replier) {
+    replier.Answer({.body = request.path == "/large" ? large : "alive"});
+  });
+  std::vector<std::unique_ptr<RawClient>> unread;
+  for (unsigned i = 0; i < bounds_.connections_max; ++i) {
+    unread.push_back(std::make_unique<RawClient>(server_->address()));
+    EXPECT_TRUE(unread.back()->Say("GET /large HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(unread.back()->HearsWithin(60'000));
+  }
+  EXPECT_EQ(Fetch(server_->address(), "/").body, "alive");
+  EXPECT_LT(unread.front()->Hear().size(), large.size()) << "the first gave its place";
+  EXPECT_EQ(ParseReply(unread.back()->Hear()).body, large) << "one place was needed";
+}
+
 TEST_F(HttpServerTest, ItEndsWithStreamsAndRequestsUnderWayWhoseOwnersMayGoOn) {
   std::vector<HttpReplier> repliers;
   bounds_.answer_within = kWithin;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -77,6 +78,46 @@ class Listening {
   std::vector<int> connections_;
 };
 
+// Fills the queue of connections of a socket that listens on a port and accepts nobody: a further dial hangs, because
+// the kernel drops what it sends.
+class HangingPort {
+ public:
+  HangingPort() {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(any);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&any), size), 0);
+    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&any), &size), 0);
+    EXPECT_EQ(listen(socket_, 0), 0);
+    address_ = any;
+    for (int i = 0; i < 10 && !hangs_; ++i) Fill();
+  }
+  ~HangingPort() {
+    for (const int connection : connections_) close(connection);
+    close(socket_);
+  }
+  HangingPort(const HangingPort&) = delete;
+  HangingPort& operator=(const HangingPort&) = delete;
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", ntohs(address_.sin_port)); }
+  bool hangs() const { return hangs_; }
+
+ private:
+  void Fill() {
+    const int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    connections_.push_back(made);
+    (void)connect(made, reinterpret_cast<const sockaddr*>(&address_), sizeof(address_));
+    pollfd connected{.fd = made, .events = POLLOUT, .revents = 0};
+    hangs_ = poll(&connected, 1, 200) == 0;
+  }
+
+  sockaddr_in address_{};
+  int socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::vector<int> connections_;
+  bool hangs_ = false;
+};
+
 class EvidenceWatchTest : public ::testing::Test {
  protected:
   // The stream of a peer that listens there is lost.
@@ -116,6 +157,15 @@ TEST_F(EvidenceWatchTest, AFullBacklogProvesNothing) {
   // The inquiry goes on.
   peer.Close();
   EXPECT_TRUE(IsProvedWithin(kDeadline));
+}
+
+TEST_F(EvidenceWatchTest, ADialThatHangsProvesNothing) {
+  auto peer = std::make_unique<HangingPort>();
+  ASSERT_TRUE(peer->hangs());
+  Lose(peer->address());
+  EXPECT_FALSE(IsProvedWithin(2 * EvidenceWatch::kDialAnsweredWithin + kSeveralDials));
+  peer.reset();
+  EXPECT_TRUE(IsProvedWithin(kDeadline)) << "the inquiry goes on";
 }
 
 TEST_F(EvidenceWatchTest, WithoutADescriptorForItADialProvesNothing) {
