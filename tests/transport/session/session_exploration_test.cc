@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/fault_point.h"
-#include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/transport/session/session_world.h"
 
 namespace understudy {
@@ -32,8 +31,7 @@ std::string ToString(const SessionWorld::Step& step) {
 // From where a search begins: the steps that always come first.
 enum class Start { kNew, kJoined, kRejoining, kRestarted };
 
-// Breadth first over all worlds with different fingerprints, to `depth` steps. The last ones are settled, and of the
-// others every sixteenth, or all if UNDERSTUDY_ROUNDS_FACTOR asks for more rounds than one.
+// Breadth first over all worlds with different fingerprints, to `depth` steps; each is settled.
 class Explorer {
  public:
   Explorer(Start start, const SessionWorld::Budget& budget, size_t depth, size_t states_max)
@@ -71,7 +69,6 @@ class Explorer {
     if (!world->wrong().empty()) return Report(path, world->wrong());
     if (!seen_.insert(world->Fingerprint()).second) return;
     paths_.push_back(path);
-    if (paths_.size() % settle_each_ != 0 && path.size() < depth_) return;
     world->Settle();
     if (!world->wrong().empty()) Report(path, absl::StrCat("after a quiet minute: ", world->wrong()));
   }
@@ -80,7 +77,6 @@ class Explorer {
     for (const SessionWorld::Step& step : path) absl::StrAppend(&result_.wrong, "\n  ", ToString(step));
   }
 
-  const size_t settle_each_ = RoundsOf(1) == 1 ? 16 : 1;
   const Start start_;
   const SessionWorld::Budget budget_;
   const size_t depth_;
