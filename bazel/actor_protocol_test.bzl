@@ -32,6 +32,8 @@ def _quote(text):
 
 def _actor_protocol_impl(ctx):
     proto = ctx.attr.proto[ProtoInfo]
+    if not proto.direct_sources:
+        fail("%s has no .proto files of its own: name the proto_library that has the services" % ctx.attr.proto.label)
     sources = ctx.attr.proto[_Sources].files.to_list()
     name = str(ctx.label) if ctx.attr.mode == "update" else str(ctx.label) + ".update"
     arguments = [

@@ -7,13 +7,16 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 
 namespace shop {
 
@@ -36,14 +39,20 @@ class FileJournal final : public Journal {
   // `folder` must exist. A key is a file's name in it.
   explicit FileJournal(std::string folder) : folder_(std::move(folder)) {}
 
-  // Unavailable: the file cannot be written.
+  // Unavailable: the file cannot be written. DataLoss: see Read.
   absl::Status Append(const std::string& key, const std::string& record) override;
-  // DataLoss: the file ends within a record, as after a power cut.
+  // A record at the end that is not whole is left out, and overwritten by the next Append: its writer was killed before
+  // it could tell anybody that it is there. DataLoss: what stands in the file is no record, as after a power cut.
   absl::StatusOr<std::vector<std::string>> Read(const std::string& key) const override;
   absl::StatusOr<std::vector<std::string>> Keys() const override;
 
  private:
+  // Before the first Append of the key by this object: cuts off the record at the end that is not whole.
+  absl::Status Repair(const std::string& key, const std::string& path);
+
   const std::string folder_;
+  absl::Mutex mu_;
+  std::set<std::string> repaired_ ABSL_GUARDED_BY(mu_);  // keys
 };
 
 // For tests, whose nodes crash while the journal stays. One thread.

@@ -15,28 +15,25 @@ namespace understudy::generator {
 namespace {
 
 // `begin`, a call's beginning with its bracket and first argument, with the rpc's MailboxOptions as the last argument
-// and `end`: on one line if that is short enough, else each option on a line.
-std::string WithOptions(const FileCode& code, const Rpc& rpc, absl::string_view begin, absl::string_view end) {
+// and `end`: on one line if that is short enough, else each option on a line, after `indent` and four columns.
+std::string WithOptions(const Rpc& rpc, absl::string_view indent, absl::string_view begin, absl::string_view end) {
   if (rpc.options.empty()) return absl::StrCat(begin, end);
-  const auto in_library = [&](absl::string_view text) {
-    return absl::StrReplaceAll(text, {{"understudy::", code.library() + "::"}});
-  };
-  const std::string options = in_library(absl::StrJoin(rpc.options, ", "));
+  const std::string options = absl::StrJoin(rpc.options, ", ");
   const std::string line = absl::StrCat(begin, ", {", options, "}", end);
   const size_t last_line = line.find('\n') == std::string::npos ? line.size() : line.size() - line.find('\n') - 1;
   if (last_line <= kColumnsMax) return line;
   std::string text = absl::StrCat(begin, ", {\n");
-  for (const std::string& option : rpc.options) absl::StrAppend(&text, "      ", in_library(option), ",\n");
-  return absl::StrCat(text, "  }", end);
+  for (const std::string& option : rpc.options) absl::StrAppend(&text, indent, "    ", option, ",\n");
+  return absl::StrCat(text, indent, "}", end);
 }
 
 std::string Mailbox(const FileCode& code, const Rpc& rpc) {
   const std::string type =
-      absl::StrCat("  ", code.library(), "::Mailbox<\"", rpc.method->name(), "\", ", code.MessageOf(rpc), ">");
+      absl::StrCat("  ", kLibrary, "::Mailbox<\"", rpc.method->name(), "\", ", code.MessageOf(rpc), ">");
   const std::string name = absl::StrCat(rpc.member, "{this");
   const bool fits = type.size() + name.size() + 3 <= kColumnsMax;
   return absl::StrCat(Comment(CommentOf(*rpc.method), "  "),
-                      WithOptions(code, rpc, absl::StrCat(type, fits ? " " : "\n      ", name), "};"), "\n");
+                      WithOptions(rpc, "  ", absl::StrCat(type, fits ? " " : "\n      ", name), "};"), "\n");
 }
 
 // The class of an optional rpc's mailbox.
@@ -49,10 +46,9 @@ std::string OptionalMailbox(const FileCode& code, const Service& service, const 
                absl::StrCat("  ", name, " ", rpc.member, "{this};")},
               "  "),
       Wrap(absl::StrCat("  class ", name, " "),
-           absl::Substitute(": public $0::Mailbox<\"$1\", $2> {", code.library(), rpc.method->name(),
-                            code.MessageOf(rpc)),
+           absl::Substitute(": public $0::Mailbox<\"$1\", $2> {", kLibrary, rpc.method->name(), code.MessageOf(rpc)),
            "      "),
-      "\n   public:\n", WithOptions(code, rpc, begin, ") {}"), "\n  };\n");
+      "\n   public:\n", WithOptions(rpc, "    ", begin, ") {}"), "\n  };\n");
 }
 
 std::string ActorClass(const FileCode& code, const Service& service) {
@@ -66,9 +62,9 @@ std::string ActorClass(const FileCode& code, const Service& service) {
  public:
   using Ref = $2;
   using HandlesEveryMailboxOf = $0;
-  static constexpr absl::string_view kService = "$3";
+  static constexpr ::absl::string_view kService = "$3";
 )",
-                                          service.actor, code.library(), service.ref, name));
+                                          service.actor, kLibrary, service.ref, name));
   if (!service.rpcs.empty()) absl::StrAppend(&text, "\n protected:\n");
   for (const Rpc& rpc : service.rpcs) {
     absl::StrAppend(&text, rpc.is_optional ? OptionalMailbox(code, service, rpc) : Mailbox(code, rpc));

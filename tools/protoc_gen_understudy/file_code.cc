@@ -3,7 +3,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/compiler/cpp/names.h"
 #include "understudy/tools/protoc_gen_understudy/comments.h"
@@ -15,19 +14,6 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::ServiceDescriptor;
-
-bool HasPart(absl::string_view package, absl::string_view part) {
-  for (const absl::string_view each : absl::StrSplit(package, '.')) {
-    if (each == part) return true;
-  }
-  return false;
-}
-
-// The package's own "understudy" hides the library's, unless it is the same.
-std::string LibraryFrom(absl::string_view package) {
-  const absl::string_view below = absl::StripPrefix(package, "understudy.");
-  return below != "understudy" && HasPart(below, "understudy") ? "::understudy" : "understudy";
-}
 
 std::string HeadOf(const FileDescriptor& file) {
   return absl::StrCat(
@@ -68,7 +54,7 @@ std::string Wrap(absl::string_view begin, absl::string_view rest, absl::string_v
 }
 
 FileCode::FileCode(const FileDescriptor& file, const std::vector<Service>& services)
-    : file_(file), services_(services), library_(LibraryFrom(file.package())) {}
+    : file_(file), services_(services) {}
 
 std::string FileCode::PathOf(absl::string_view suffix) const {
   return absl::StrCat(absl::StripSuffix(file_.name(), ".proto"), ".", suffix);
@@ -105,11 +91,11 @@ std::string FileCode::MessageOf(const Rpc& rpc) const {
   const std::string request = NameIn(*rpc.method->input_type(), service);
   if (rpc.is_cast) return request;
   const std::string reply = NameIn(*rpc.method->output_type(), service);
-  return absl::StrCat(library_, "::Call<", rpc.is_upload() ? StreamOf(request) : request, ", ",
+  return absl::StrCat(kLibrary, "::Call<", rpc.is_upload() ? StreamOf(request) : request, ", ",
                       rpc.is_stream() ? StreamOf(reply) : reply, ">");
 }
 
-std::string FileCode::StreamOf(absl::string_view item) const { return absl::StrCat(library_, "::Stream<", item, ">"); }
+std::string FileCode::StreamOf(absl::string_view item) const { return absl::StrCat(kLibrary, "::Stream<", item, ">"); }
 
 // The name is as short as the scopes of the generated classes allow.
 std::string FileCode::NameIn(const Descriptor& type, const ServiceDescriptor& service) const {

@@ -15,6 +15,9 @@
 namespace understudy::generator {
 
 inline constexpr size_t kColumnsMax = 120;
+// The library's namespace. Generated code writes it, and those of Abseil and protobuf, from the global namespace on,
+// because any namespace that encloses the package's may have one of the same name, also in another header.
+inline constexpr absl::string_view kLibrary = "::understudy";
 
 // Returns `lines` as a C++ comment, with `indent` before each line.
 std::string Comment(const std::vector<std::string>& lines, absl::string_view indent);
@@ -31,8 +34,6 @@ class FileCode {
   FileCode(const google::protobuf::FileDescriptor& file, const std::vector<Service>& services);
 
   const std::vector<Service>& services() const { return services_; }
-  // "understudy", or "::understudy" where the package has a namespace of that name.
-  const std::string& library() const { return library_; }
   // The path of a generated file, such as "a/auction.ref.h" for "ref.h".
   std::string PathOf(absl::string_view suffix) const;
 
@@ -64,7 +65,6 @@ class FileCode {
 
   const google::protobuf::FileDescriptor& file_;
   const std::vector<Service>& services_;
-  const std::string library_;
 };
 
 // The files that are generated.

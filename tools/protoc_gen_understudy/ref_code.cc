@@ -20,7 +20,7 @@ std::string ChannelFunction(const FileCode& code, const Rpc& rpc) {
   std::vector<std::string> comment = CommentOf(*rpc.method);
   if (rpc.is_optional) comment.emplace_back("Optional: an actor without it answers NoMailbox.");
   return absl::StrCat(Comment(comment, "  "),
-                      Wrap(absl::StrCat("  ", code.library(), "::Channel<", code.MessageOf(rpc), "> "),
+                      Wrap(absl::StrCat("  ", kLibrary, "::Channel<", code.MessageOf(rpc), "> "),
                            absl::StrCat(rpc.member, "() const;"), "  "),
                       "\n");
 }
@@ -62,7 +62,7 @@ std::string RefClass(const FileCode& code, const Service& service) {
   using $1::Ref<$2>::Ref;
 
 )",
-                                          service.ref, code.library(), service.actor));
+                                          service.ref, kLibrary, service.actor));
   absl::StrAppend(&text, Fingerprint(service));
   for (const Rpc& rpc : service.rpcs) absl::StrAppend(&text, ChannelFunction(code, rpc));
   if (!service.rpcs.empty()) absl::StrAppend(&text, "\n");
@@ -82,7 +82,7 @@ std::string RefClass(const FileCode& code, const Service& service) {
   static std::vector<$0::MailboxSignature> Mailboxes();
 
 )",
-          code.library(), service.ref));
+          kLibrary, service.ref));
   return absl::StrCat(text, RpcVisitor(service), "};\n\n");
 }
 
@@ -93,12 +93,11 @@ std::string RefFunctions(const FileCode& code, const Service& service) {
     const std::string function = absl::StrCat(service.ref, "::", rpc.member);
     absl::StrAppend(
         &channels,
-        Wrap(absl::StrCat(code.library(), "::Channel<", code.MessageOf(rpc), "> "),
-             absl::StrCat(function, "() const {"), ""),
+        Wrap(absl::StrCat(kLibrary, "::Channel<", code.MessageOf(rpc), "> "), absl::StrCat(function, "() const {"), ""),
         "\n", Wrap("  return {pid(), ", absl::StrCat("MailboxHash<", WireNameOf(rpc), ">()};"), "          "), "\n}\n");
     if (rpc.is_optional) continue;
     absl::StrAppend(&signatures,
-                    Wrap(absl::StrCat("      ", code.library(), "::SignatureOf<", WireNameOf(rpc), ">("),
+                    Wrap(absl::StrCat("      ", kLibrary, "::SignatureOf<", WireNameOf(rpc), ">("),
                          absl::StrCat("&", function, "),"), "          "),
                     "\n");
   }
@@ -111,7 +110,7 @@ std::vector<$0::MailboxSignature> $1::Mailboxes() {
 }
 
 )",
-                          code.library(), service.ref, list, channels);
+                          kLibrary, service.ref, list, channels);
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ std::string CppDuration(absl::Duration duration) {
   for (const Unit& unit : units) {
     absl::Duration rest;
     const int64_t count = absl::IDivDuration(duration, unit.unit, &rest);
-    if (rest == absl::ZeroDuration()) return absl::StrCat("absl::", unit.function, "(", count, ")");
+    if (rest == absl::ZeroDuration()) return absl::StrCat("::absl::", unit.function, "(", count, ")");
   }
-  return absl::StrCat("absl::Nanoseconds(", absl::ToInt64Nanoseconds(duration), ")");
+  return absl::StrCat("::absl::Nanoseconds(", absl::ToInt64Nanoseconds(duration), ")");
 }
 
 // The shortest difference between two times of absl::Time is a quarter of a nanosecond; the clock has nanoseconds.
@@ -76,10 +76,10 @@ class OptionsReader {
       case options::REFUSE:
         break;
       case options::DROP_OLDEST:
-        fields_.push_back(".overflow = understudy::Overflow::kDropOldest");
+        fields_.push_back(".overflow = ::understudy::Overflow::kDropOldest");
         break;
       case options::FAIL_ACTOR:
-        fields_.push_back(".overflow = understudy::Overflow::kFailActor");
+        fields_.push_back(".overflow = ::understudy::Overflow::kFailActor");
         break;
     }
   }
@@ -103,7 +103,7 @@ class OptionsReader {
       Complain(options::on_restart.number(), "on_restart is for casts: a call is answered when its actor ends");
     }
     if (options_.GetExtension(options::on_restart) == options::KEEP) {
-      fields_.push_back(".on_restart = understudy::OnRestart::kKeep");
+      fields_.push_back(".on_restart = ::understudy::OnRestart::kKeep");
     }
   }
 

@@ -67,14 +67,14 @@ $6
 $8
 $9
 )",
-      name, code.library(), full_name, initializers,
+      name, kLibrary, full_name, initializers,
       List("        ref_(system.Spawn<Serving>(", arguments, ")) {}", "            "), service.ref, doubles,
       service.actor, List("    explicit Serving(", parameters, ")", "        "),
-      absl::StrCat(List("        : serving_(", clauses, ") {}", "              "), "\n\n   private:\n    ",
-                   code.library(), "::StartResult Start() override { return serving_; }\n\n", optional, "    ",
-                   code.library(), "::Behavior serving_;\n  };\n\n  const ", service.ref, " ref_;\n};\nusing ", name,
-                   "Probe = ", name, "Double<", code.library(), "::MailboxProbe>;\nusing Mock", name, " = ", name,
-                   "Double<", code.library(), "::MailboxMock>;\n"));
+      absl::StrCat(List("        : serving_(", clauses, ") {}", "              "), "\n\n   private:\n    ", kLibrary,
+                   "::StartResult Start() override { return serving_; }\n\n", optional, "    ", kLibrary,
+                   "::Behavior serving_;\n  };\n\n  const ", service.ref, " ref_;\n};\nusing ", name, "Probe = ", name,
+                   "Double<", kLibrary, "::MailboxProbe>;\nusing Mock", name, " = ", name, "Double<", kLibrary,
+                   "::MailboxMock>;\n"));
 }
 
 }  // namespace

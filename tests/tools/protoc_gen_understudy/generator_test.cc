@@ -102,7 +102,7 @@ TEST_F(GeneratorTest, GoodOptionsAreNoError) {
           "option (understudy.options.capacity_messages) = 536870912; option (understudy.options.capacity_bytes) = 1;"
           "option (understudy.options.on_restart) = KEEP; option (understudy.options.time_to_live) = '1ns'; }"),
       "");
-  EXPECT_THAT(sink_.files["bad.actor.h"], HasSubstr(".time_to_live = absl::Nanoseconds(1)"));
+  EXPECT_THAT(sink_.files["bad.actor.h"], HasSubstr(".time_to_live = ::absl::Nanoseconds(1)"));
   EXPECT_THAT(sink_.files, ElementsAre(Key("bad.actor.h"), Key("bad.ref.cc"), Key("bad.ref.h"), Key("bad.testing.h")));
 }
 

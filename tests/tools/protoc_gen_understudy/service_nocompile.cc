@@ -26,6 +26,20 @@ class Counter final : public CounterActor {
 #endif
 };
 
+class Crier final : public CrierActor, public SummerActor {
+  understudy::StartResult Start() override { return crying_; }
+  [[maybe_unused]] TotalReply CountsOnce(const CountRequest&) { return {}; }
+  [[maybe_unused]] TotalReply SumsOne(const AddRequest&) { return {}; }
+
+  understudy::Behavior crying_{"crying"};
+#ifdef NOCOMPILE_REPLY_IN_PLACE_OF_A_STREAM
+  understudy::Behavior wrong_{"wrong", On(count, &Crier::CountsOnce)};
+#endif
+#ifdef NOCOMPILE_ITEMS_IN_PLACE_OF_A_STREAM
+  understudy::Behavior wrong_{"wrong", On(sum, &Crier::SumsOne)};
+#endif
+};
+
 #ifdef NOCOMPILE_MAILBOX_FROM_OUTSIDE
 auto member = &CounterActor::total;
 #endif

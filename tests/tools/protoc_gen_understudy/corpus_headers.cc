@@ -1,0 +1,11 @@
+// The headers that are generated from the corpus compile without warnings, in any order and beside one another.
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/no_package.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/no_package.testing.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/reexport.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/reexport.testing.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/same_names.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/same_names.testing.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/services.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/services.testing.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/well_known.actor.h"
+#include "understudy/tests/tools/protoc_gen_understudy/corpus/well_known.testing.h"
