@@ -64,7 +64,7 @@ uint64_t AskTable::AddWithItems(Pid callee, MonotonicTime deadline, uint64_t kin
   const uint64_t id = slot->id;
   NotesOf(id).has_items = true;
   if (IsStreamAsk(kind)) streams().AddIncoming(StreamTable::Own(id));
-  if (IsUploadAsk(kind)) streams().AddOutgoing(StreamTable::Own(id)).AwaitReader();
+  if (IsUploadAsk(kind)) streams().AddOutgoing(StreamTable::Own(id))->AwaitReader();
   return id;
 }
 
