@@ -74,7 +74,8 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
         PostOrDrop(core.cell(), core.system(), core.life(),
                    MakeEnvelope(EnvelopeKind::kNameChange, std::shared_ptr<NameNews>(news)));
       }
-      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(news->watch);
+      absl::optional<std::shared_ptr<MessageHandler>> handler =
+          core.parts().watches().HandlerOfName(news->name, news->watch);
       if (!handler.has_value()) break;
       AddEvent(core, {.kind = Event::Kind::kName,
                       .id = news->watch,
