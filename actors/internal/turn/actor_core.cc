@@ -117,7 +117,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTu
     }
     envelope = next;
   }
-  if (ABSL_PREDICT_FALSE(turn.has_cancels)) CancelCalls(core);
+  if (ABSL_PREDICT_FALSE(turn.cancels != nullptr)) CancelCalls(core);
 }
 
 // Publishes the mailboxes' limits, admits blocked senders, and arms the executor's timer: all that must be done before
