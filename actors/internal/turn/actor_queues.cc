@@ -319,6 +319,12 @@ void ExpireWaitingMessages(ActorCore& core) {
   }
 }
 
+void ExpireOldestMessages(ActorCore& core) {
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    if (core.layout()[i].has_time_to_live()) Expire(core, i, Step::kEndRing);
+  }
+}
+
 void WatchExpiry(ActorCore& core) {
   const bool room_is_awaited = core.cell().has_blocked_senders();
   MonotonicTime first = MonotonicTime::InfiniteFuture();

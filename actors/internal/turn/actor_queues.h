@@ -53,6 +53,9 @@ void CancelCalls(ActorCore& core);
 // Called when a sender needs room: calls whose deadline has passed and messages whose time to live is over leave their
 // mailboxes, whether those are open or closed. This looks at every call that waits.
 void ExpireWaitingMessages(ActorCore& core);
+// Called at the time that WatchExpiry has found: messages whose time to live is over leave their mailboxes. Of each
+// mailbox this looks at the oldest messages, up to the first that has not expired.
+void ExpireOldestMessages(ActorCore& core);
 // Finds when the time to live of a waiting message ends next, although its mailbox is closed: of a call, because its
 // asker is to be told then, and of a tell only while a sender waits for the room that it takes. (No sender waits for
 // room in a mailbox for calls: an ask that finds none is refused.)
