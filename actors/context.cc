@@ -293,9 +293,14 @@ internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration 
   if (call.is_refused()) return internal::CancelledAsk();
   return internal::StartLookup(core_, name, timeout);
 }
-void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
+absl::Status Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) internal::WatchName(core_, name, std::move(handler));
+  if (call.is_refused()) return internal::RefusedError();
+  return internal::WatchName(core_, name, std::move(handler));
+}
+void Context::UnwatchName(absl::string_view name) {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) internal::UnwatchName(core_, name);
 }
 uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
   UNDERSTUDY_CHECK(!core_.stage().start().is_constructing(),

@@ -418,15 +418,20 @@ class Context : public SpawnsActors<Context> {
     return PendingLookup<R>(StartLookup(name, timeout));
   }
   // Calls `handler` (const NameChange&) for the current owner of the name, if any, and for each
-  // later change, as long as this actor lives. Of the changes that come while this actor is
-  // busy, the first and the last are told, each in its place among the messages.
+  // later change, until UnwatchName or the end of this actor. Of the changes that come while
+  // this actor is busy, the first and the last are told, each in its place among the messages.
+  // If this actor watches the name already, that watch ends as by UnwatchName, and `handler` is
+  // told of the current owner. InvalidArgument: the name is not valid. Full:
+  // limits::kNamesWatchedPerActorMax names are watched.
   template <class F>
-  void WatchName(absl::string_view name, F handler) {
-    StartNameWatch(name, internal::MakeSharedHandler<NameChange>(std::move(handler)));
+  [[nodiscard]] absl::Status WatchName(absl::string_view name, F handler) {
+    return StartNameWatch(name, internal::MakeSharedHandler<NameChange>(std::move(handler)));
   }
-
   // For the process style: a Receive takes the changes (On<NameChange>).
-  void WatchName(absl::string_view name) { StartNameWatch(name, nullptr); }
+  [[nodiscard]] absl::Status WatchName(absl::string_view name) { return StartNameWatch(name, nullptr); }
+  // Ends the watch of the name. From now on no change of it is told, and those that wait are
+  // removed. Does nothing if this actor does not watch the name.
+  void UnwatchName(absl::string_view name);
 
   // For Actor.
   internal::ActorCore& core() { return core_; }
@@ -458,7 +463,7 @@ class Context : public SpawnsActors<Context> {
   uint32_t WireHashOf(const internal::MailboxBase& mailbox) const;
   ScopedClose CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);
   internal::PendingId StartLookup(absl::string_view name, absl::Duration timeout);
-  void StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);
+  absl::Status StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);
 
   internal::ActorCore& core_;
 };

@@ -86,6 +86,8 @@ inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
 // that they may cause is reserved when they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
+// Names that an actor watches: as many as the actors that it monitors. Of each, two changes may wait.
+inline constexpr size_t kNamesWatchedPerActorMax = 100000;
 // The exits sent with Exit, rather than along a link, that wait at a trapping actor, and the requests to stop that wait
 // at any actor. Further ones are merged, because no room is reserved for them and no program needs so many.
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;

@@ -90,8 +90,10 @@ class StreamBase {
  private:
   static void CheckMove();
 
-  Pid owner_;               // the actor that reads; null after Close and when moved from
-  StreamTable::Call call_;  // as in the table of `owner_`. Its id is 0 if the call was refused without an ask
+  Pid owner_;  // the actor that reads; null after Close and when moved from
+  // As in the table of `owner_`. Its id is 0 if this object has no stream there: the call was refused without an ask,
+  // or it is an upload with the number of one that another Stream has.
+  StreamTable::Call call_;
 };
 
 }  // namespace internal

@@ -95,7 +95,9 @@ class StreamWriterBase : private ReplierBase {
   bool is_open_ = true;
   Pid owner_;  // the actor that writes
   Pid reader_;
-  StreamTable::Call call_;  // as in the table of `owner_`. Its id is 0 if the upload was refused without an ask
+  // As in the table of `owner_`. Its id is 0 if this object has no stream there: the upload was refused without an ask,
+  // or the call has the number of one that another StreamWriter has.
+  StreamTable::Call call_;
 };
 
 }  // namespace internal
@@ -117,7 +119,8 @@ class StreamWriter : public internal::StreamWriterBase {
     return Pending<void>(StreamWriterBase::Write(internal::Payload::ForMailbox<M>(std::move(item)), bytes, timeout));
   }
   // Returns the item of the last Write, if that has ended with an error. Nullopt if it has not, if the actor was
-  // fenced, or if the upload was refused because the actor has limits::kAsksPerActorMax asks. CHECKs is_open().
+  // fenced, if the upload was refused because the actor has limits::kAsksPerActorMax asks, or if another node has given
+  // two calls one number and this is the second. CHECKs is_open().
   absl::optional<M> TakeUnwritten() {
     internal::Payload item = StreamWriterBase::TakeUnwritten();
     return item.is_typed() ? absl::optional<M>(std::move(item.template As<M>())) : absl::nullopt;

@@ -302,7 +302,8 @@ void PlanSupervisor::Carry(const RestartPlan::ArmTimer& timer) {
 }
 
 void PlanSupervisor::Carry(const RestartPlan::WatchName& watch) {
-  context().WatchName(watch.name, &PlanSupervisor::NameChanged);
+  // If too many names are watched, only the child's timer has it tried again.
+  (void)context().WatchName(watch.name, &PlanSupervisor::NameChanged);
 }
 
 void PlanSupervisor::Carry(const RestartPlan::ForgetChild& forget) {

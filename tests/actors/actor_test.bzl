@@ -43,6 +43,7 @@ _VALUES = [
     "mailbox_options_test",
     "mailbox_sets_test",
     "name_test",
+    "name_watch_test",
     "one_way_link_test",
     "postpone_test",
     "router_test",

@@ -180,22 +180,23 @@ TEST(AskTableTest, KnowsWhatIsAskedForACallUntilItIsAnsweredOrTaken) {
   for (const int i : {0, 1, 2}) table.NoteForCall(ids[i], kAsker, 9);
   table.NoteForCall(ids[3], kAsker, 10);
   table.NoteForCall(ids[4], kOther, 9);
-  EXPECT_THAT(table.AsksForCall(kAsker, 9), ElementsAre(ids[0], ids[1], ids[2]));
+  using Calls = std::vector<std::pair<Pid, uint64_t>>;
+  EXPECT_THAT(table.AsksForCalls(Calls{{kAsker, 9}}), ElementsAre(ids[0], ids[1], ids[2]));
   EXPECT_TRUE(table.Answered(ids[0], Good()).has_value());
   (void)table.Take(ids[1]);
   (void)table.Add(kCallee, At(1));  // in the place of the one that was taken
-  EXPECT_THAT(table.AsksForCall(kAsker, 9), ElementsAre(ids[2]));
-  EXPECT_THAT(table.AsksForCall(kOther, 9), ElementsAre(ids[4]));
+  EXPECT_THAT(table.AsksForCalls(Calls{{kAsker, 9}}), ElementsAre(ids[2]));
+  EXPECT_THAT(table.AsksForCalls(Calls{{kAsker, 10}, {kOther, 9}}), ElementsAre(ids[3], ids[4]));
   while (NextDue(table, At(1)) != 0) {
   }
-  EXPECT_THAT(table.AsksForCall(kAsker, 10), ElementsAre());
+  EXPECT_THAT(table.AsksForCalls(Calls{{kAsker, 10}}), ElementsAre());
   // Many, one after the other and together.
   for (int i = 0; i < 5000; ++i) {
     const uint64_t id = table.Add(kCallee, At(1));
     table.NoteForCall(id, kAsker, 1);
     if (i % 2 == 0) (void)table.Take(id);
   }
-  EXPECT_EQ(table.AsksForCall(kAsker, 1).size(), 2500U);
+  EXPECT_EQ(table.AsksForCalls(Calls{{kAsker, 1}}).size(), 2500U);
 }
 
 TEST(AskTableTest, AGroupWakesWhenOneOfItsCountsIsZero) {

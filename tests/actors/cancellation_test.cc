@@ -41,10 +41,19 @@ class Crowded final : public Actor {
   }
 };
 
+// Keeps the newest two calls, and answers none.
+class Newest final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  StartResult Start() override {
+    return Behavior("newest", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
 // Forwards each ask to `next_` by asks of its own (`times_` of them at once), and notes the answers.
 class Relay final : public Actor {
  public:
-  Mailbox<"ask", Oracle> ask{this};
+  Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 100'000}};
   Mailbox<"own", int> own{this};
   Relay(Channel<Oracle> next, int times, std::vector<std::string>* notes) : next_(next), times_(times), notes_(notes) {}
   StartResult Start() override { return relaying_; }
@@ -89,6 +98,21 @@ class CancellationTest : public ActorTest {
     system().RunUntilIdle();
   }
 
+  // Makes `asker` ask for many answers and await one. Returns the time that this takes.
+  std::clock_t AskFor(int calls, Ref<Script> asker, Channel<Oracle> callee) {
+    RunTask(asker, [calls, callee](Script&) -> Task<> {
+      std::vector<Pending<int>> asked;
+      for (int i = 0; i < calls; ++i) asked.push_back(callee.Ask(i, absl::Hours(1)));
+      (void)co_await asked.front();
+    });
+    return RunTimed();
+  }
+  std::clock_t RunTimed() {
+    const std::clock_t began = std::clock();
+    system().RunUntilIdle();
+    return std::clock() - began;
+  }
+
   std::vector<std::string> notes_;
   Ref<Closed> closed_ = system().Spawn<Closed>();
   Ref<Relay> last_ = system().Spawn<Relay>(closed_[&Closed::ask], 1, &notes_);
@@ -117,27 +141,48 @@ TEST_F(CancellationTest, OfManyCallsAtOnceTakesOneWalk) {
   constexpr int kCalls = 10'000;
   const Ref<Crowded> crowded = system().Spawn<Crowded>();
   const Ref<Script> askers[] = {system().Spawn<Script>(), system().Spawn<Script>()};
-  const auto timed = [this] {
-    const std::clock_t began = std::clock();
-    system().RunUntilIdle();
-    return std::clock() - began;
-  };
   std::clock_t asking = 0;
-  for (const Ref<Script> asker : askers) {
-    RunTask(asker, [crowded](Script&) -> Task<> {
-      std::vector<Pending<int>> asked;
-      for (int i = 0; i < kCalls; ++i) asked.push_back(crowded[&Crowded::ask].Ask(i, absl::Hours(1)));
-      (void)co_await asked.front();
-    });
-    asking += timed();
-  }
+  for (const Ref<Script> asker : askers) asking += AskFor(kCalls, asker, crowded[&Crowded::ask]);
   EXPECT_EQ(Ledger().waiting, 2 * kCalls + 2) << "with the tasks";
   system().Kill(askers[1].pid());  // whose calls are behind all of the other's
-  EXPECT_LT(timed(), 3 * asking) << "a walk for each would be 10^8 steps";
+  EXPECT_LT(RunTimed(), 3 * asking) << "a walk for each would be 10^8 steps";
   EXPECT_EQ(Ledger().waiting, kCalls + 1);
   system().Kill(askers[0].pid());
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, OfManyCallsInHandTakesOneWalkThroughTheAsksForThem) {
+  constexpr int kCalls = 60'000;
+  const Ref<Crowded> crowded = system().Spawn<Crowded>();
+  const Ref<Relay> relay = system().Spawn<Relay>(crowded[&Crowded::ask], 1, &notes_);
+  system().RunUntilIdle();
+  const std::clock_t asking = AskFor(kCalls, asker_, relay[&Relay::ask]);
+  EXPECT_EQ(Ledger().waiting, 2 * kCalls + 1) << "with the task";
+  system().Kill(asker_.pid());
+  EXPECT_LT(RunTimed(), 2 * asking) << "a walk for each would be 3 * 10^9 steps";
+  EXPECT_EQ(Ledger().waiting, 0);
+  EXPECT_EQ(notes_.size(), kCalls);
+}
+
+TEST_F(CancellationTest, MakesRoomBeforeALaterCallDropsTheOldest) {
+  for (const int later : {1, 2}) {
+    const int64_t dropped = Ledger().of(Disposition::kDropped);
+    const Ref<Newest> newest = system().Spawn<Newest>();
+    RunTask(system().Spawn<Script>(), [newest, later](Script& self) -> Task<> {
+      const Channel<Oracle> channel = newest[&Newest::ask];
+      const Pending<int> oldest = channel.Ask(1, absl::Hours(1));
+      const Pending<int> second = channel.Ask(2, absl::Hours(1));
+      auto pause = self.context().Sleep(absl::Seconds(1));
+      (void)co_await pause;  // both are in the mailbox
+      second.Cancel();
+      for (int i = 0; i < later; ++i) (void)channel.Ask(3 + i, absl::Hours(1));
+      (void)co_await oldest;
+    });
+    system().Advance(absl::Seconds(1));
+    EXPECT_EQ(Ledger().of(Disposition::kDropped) - dropped, later - 1);
+  }
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 2);
 }
 
 TEST_F(CancellationTest, ReachesWhatIsNotAwaitedYetToo) {

@@ -2,6 +2,7 @@
 #include "understudy/actors/internal/system/mailbox_watch.h"
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/actors/letter.h"
+#include "understudy/tests/actors/script.h"
 
 namespace understudy {
 namespace {
@@ -131,6 +133,40 @@ TEST_F(MailboxWatchTest, LookingRunsNoTurn) {
   shutter[&Shutter::item].Tell(1);
   EXPECT_THAT(system_.ClosedMailboxes(), SizeIs(1));
   EXPECT_FALSE(executor_.RunOne());
+}
+
+// Closed, with calls that expire in their order of arrival.
+class Brief final : public Actor {
+ public:
+  Mailbox<"call", Call<int, int>> call{this, {.capacity_messages = 100'000, .time_to_live = absl::Hours(1)}};
+  StartResult Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+using TimeToLiveTest = ActorTest;
+
+TEST_F(TimeToLiveTest, ACallThatExpiresIsFoundInATimeThatDoesNotGrowWithTheCallsThatWait) {
+  constexpr int kCalls = 10'000;
+  const Ref<Brief> brief = system().Spawn<Brief>();
+  RunTask(system().Spawn<Script>(), [brief](Script& self) -> Task<> {
+    std::vector<Pending<int>> asked;
+    for (int i = 0; i < kCalls; ++i) {
+      asked.push_back(brief[&Brief::call].Ask(i, absl::Hours(2)));
+      auto pause = self.context().Sleep(absl::Milliseconds(1));
+      (void)co_await pause;
+    }
+    for (const Pending<int>& call : asked) EXPECT_TRUE(IsExpired((co_await call).status()));
+  });
+  const auto timed = [this](absl::Duration time) {
+    const std::clock_t began = std::clock();
+    system().Advance(time);
+    return std::clock() - began;
+  };
+  const std::clock_t asking = timed(absl::Minutes(30));
+  EXPECT_EQ(Ledger().waiting, kCalls + 1) << "with the task";
+  EXPECT_LT(timed(absl::Minutes(45)), 3 * asking) << "a walk for each would be 5 * 10^7 steps";
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), kCalls);
 }
 
 // Stands for a node whose session has ended, so its calls are never cancelled.

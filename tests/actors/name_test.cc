@@ -244,40 +244,6 @@ TEST_F(NameTest, RegisterTakesANameAndUnregisterGivesItUp) {
   EXPECT_EQ(system().WhereIs("mine"), absl::nullopt);
 }
 
-TEST_F(NameTest, AWatchTellsEachOwnerAsAnEvent) {
-  Do(script_, [](Script& self) {
-    self.context().WatchName("book", [&self](const NameChange& change) {
-      self.Note(absl::StrCat(change.name, change.pid.is_null() ? " free" : " taken"));
-    });
-  });
-  Ref<Book> book = NewBook();
-  system().RunUntilIdle();
-  system().Kill(book.pid());
-  system().RunUntilIdle();
-  EXPECT_THAT(notes_, ElementsAre("book taken", "book free"));
-}
-
-TEST_F(NameTest, HoweverOftenANameChangesAWatcherThatIsBusyIsToldOfTheFirstAndTheLastChangeEachInItsPlace) {
-  RunTask(script_, [](Script& self) -> Task<> {
-    self.context().WatchName("book",
-                             [&self](const NameChange& change) { self.Note(change.pid.is_null() ? "free" : "taken"); });
-    auto pause = self.context().Sleep(absl::Seconds(1));
-    (void)co_await pause;
-  });
-  system().RunUntilIdle();
-  constexpr int kTimes = 100;
-  for (int i = 1; i <= kTimes; ++i) {
-    const Ref<Book> book = NewBook();
-    system().RunUntilIdle();
-    if (i == 1 || i == kTimes) script_[&Script::note].Tell(absl::StrCat("note ", i));
-    system().Kill(book.pid());
-    system().RunUntilIdle();
-  }
-  EXPECT_THAT(notes_, IsEmpty());
-  system().Advance(absl::Seconds(1));
-  EXPECT_THAT(notes_, ElementsAre("taken", "note 1", "note 100", "free"));
-}
-
 // Publishes when the test lets it.
 class SlowPublisher final : public NamePublisher {
  public:

@@ -266,7 +266,7 @@ TEST_F(ReceiveEventsTest, TimersExitsAndNamesAreReceived) {
     self.context().Link(linked);
     EXPECT_TRUE(self.context().StartTimer("tick", absl::Seconds(1)).ok());
     EXPECT_TRUE(self.context().StartTimer("tock", absl::Seconds(2)).ok());
-    self.context().WatchName("book");
+    EXPECT_TRUE(self.context().WatchName("book").ok());
     auto tock = self.Receive(
         self.On<TimerEvent>([&](const TimerEvent& timer) { self.Note(timer.name); }).If([](const TimerEvent& timer) {
           return timer.name == "tock";

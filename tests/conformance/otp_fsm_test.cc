@@ -212,7 +212,9 @@ class Everything final : public Actor {
   StartResult Start() override {
     context().TrapExits([this] { Note("exit"); });
     context().TrapStops([this] { Note("stop"); });
-    context().WatchName("me", [this](const NameChange& change) { Note(change.pid.is_null() ? "no name" : "name"); });
+    absl::Status watched = context().WatchName(
+        "me", [this](const NameChange& change) { Note(change.pid.is_null() ? "no name" : "name"); });
+    if (!watched.ok()) return watched;
     return running_;
   }
 

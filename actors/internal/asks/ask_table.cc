@@ -64,7 +64,7 @@ uint64_t AskTable::AddWithItems(Pid callee, MonotonicTime deadline, uint64_t kin
   const uint64_t id = slot->id;
   NotesOf(id).has_items = true;
   if (IsStreamAsk(kind)) streams().AddIncoming(StreamTable::Own(id));
-  if (IsUploadAsk(kind)) streams().AddOutgoing(StreamTable::Own(id)).AwaitReader();
+  if (IsUploadAsk(kind)) streams().AddOutgoing(StreamTable::Own(id))->AwaitReader();
   return id;
 }
 
@@ -299,10 +299,11 @@ void AskTable::NoteForCall(uint64_t id, Pid asker, uint64_t call) {
   for_calls_.push_back({.asker = asker, .call = call, .id = id});
 }
 
-std::vector<uint64_t> AskTable::AsksForCall(Pid asker, uint64_t call) const {
+std::vector<uint64_t> AskTable::AsksForCalls(absl::Span<const std::pair<Pid, uint64_t>> calls) const {
   std::vector<uint64_t> ids;
   for (const AskForCall& made : for_calls_) {
-    if (made.call == call && made.asker == asker && IsUnderWay(made.id)) ids.push_back(made.id);
+    const std::pair call(made.asker, made.call);
+    if (std::binary_search(calls.begin(), calls.end(), call) && IsUnderWay(made.id)) ids.push_back(made.id);
   }
   return ids;
 }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -199,8 +200,10 @@ class AskTable {
 
   // Records that ask `id` was made while handling the call that `asker` knows as `call`. Requires Has(id).
   void NoteForCall(uint64_t id, Pid asker, uint64_t call);
-  // The asks recorded by NoteForCall for that call that have no answer yet.
-  std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
+  // The asks recorded by NoteForCall for any of `calls` that have no answer yet, in the order in which they were
+  // recorded. Each call is given by its asker and the asker's id of it. Requires that `calls` are sorted. This walks
+  // through all asks that were recorded.
+  std::vector<uint64_t> AsksForCalls(absl::Span<const std::pair<Pid, uint64_t>> calls) const;
 
   // Returns the actions for all open asks at the actor's end. Frees no entry.
   std::vector<AskAction> End() const;

@@ -67,6 +67,16 @@ absl::optional<Payload> OutgoingStream::TakeKept() {
   return std::exchange(kept_, absl::nullopt);
 }
 
+IncomingStream* StreamTable::AddIncoming(Call call) {
+  const auto [place, added] = incoming_.try_emplace(call);
+  return added ? &place->second : nullptr;
+}
+
+OutgoingStream* StreamTable::AddOutgoing(Call call) {
+  const auto [place, added] = outgoing_.try_emplace(call);
+  return added ? &place->second : nullptr;
+}
+
 IncomingStream* StreamTable::FindIncoming(Call call) {
   const auto found = incoming_.find(call);
   return found == incoming_.end() ? nullptr : &found->second;

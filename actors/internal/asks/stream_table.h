@@ -120,8 +120,9 @@ class StreamTable {
   using Call = std::pair<Pid, uint64_t>;
   static Call Own(uint64_t ask) { return {Pid(), ask}; }
 
-  IncomingStream& AddIncoming(Call call) { return incoming_[call]; }
-  OutgoingStream& AddOutgoing(Call call) { return outgoing_[call]; }
+  // Null if the call has such a stream already: another node has used the number of a call again.
+  IncomingStream* AddIncoming(Call call);
+  OutgoingStream* AddOutgoing(Call call);
   // Null if there is none.
   IncomingStream* FindIncoming(Call call);
   OutgoingStream* FindOutgoing(Call call);

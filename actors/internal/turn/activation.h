@@ -18,6 +18,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
@@ -192,9 +193,8 @@ class Activation {
     uint64_t postponed_in = 0;            // the epoch of the behaviour in which the message was postponed last
     bool is_cancelled = false;            // the asker has cancelled the call in hand
     std::unique_ptr<HandlerTrace> trace;  // null if the handler belongs to no trace
-    // Used by Activations.
-    bool has_begun = false;
-    std::list<std::unique_ptr<Activation>>::iterator place;  // if has_begun
+    // Used by Activations: where it is there, if its handler has begun and not ended.
+    absl::optional<std::list<std::unique_ptr<Activation>>::iterator> place;
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>().release();

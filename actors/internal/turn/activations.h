@@ -89,20 +89,19 @@ inline void Activations::Add(std::unique_ptr<Activation> begun) {
   if (!begun->is_interleaved) ++holding_;
   Activation& added = *begun;
   added.Hold().place = begun_.insert(begun_.end(), std::move(begun));
-  added.Hold().has_begun = true;
 }
 
 inline std::unique_ptr<Activation> Activations::Remove(std::list<std::unique_ptr<Activation>>::iterator place) {
   std::unique_ptr<Activation> removed = std::move(*place);
   begun_.erase(place);
   if (!removed->is_interleaved) --holding_;
-  removed->held()->has_begun = false;
+  removed->held()->place.reset();
   return removed;
 }
 
 inline std::unique_ptr<Activation> Activations::Take(Activation& ended) {
-  UNDERSTUDY_CHECK(ended.held() != nullptr && ended.held()->has_begun, "a handler ended twice");
-  return Remove(ended.held()->place);
+  UNDERSTUDY_CHECK(ended.held() != nullptr && ended.held()->place.has_value(), "a handler ended twice");
+  return Remove(*ended.held()->place);
 }
 
 inline Waiter Activations::TakeResumable() {

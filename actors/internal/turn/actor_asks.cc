@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/types/optional.h"
 #include "understudy/actors/error.h"
@@ -158,9 +159,11 @@ void CancelAsk(ActorCore& core, uint64_t id) {
   GiveUpAsk(core, id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"));
 }
 
-void CancelAsksFor(ActorCore& core, const Activation& activation) {
-  if (core.parts().known_asks() == nullptr || activation.deadline() <= core.system().clock().Now()) return;
-  for (const uint64_t id : core.parts().asks().AsksForCall(activation.asker(), activation.ask())) CancelAsk(core, id);
+void CancelAsksFor(ActorCore& core, std::vector<std::pair<Pid, uint64_t>> calls) {
+  const AskTable* const asks = core.parts().known_asks();
+  if (asks == nullptr || calls.empty()) return;
+  std::sort(calls.begin(), calls.end());
+  for (const uint64_t id : asks->AsksForCalls(calls)) CancelAsk(core, id);
 }
 
 void ExpireAsks(ActorCore& core, MonotonicTime now) {

@@ -4,12 +4,13 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_ASKS_H_
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/asks/ask_table.h"
-#include "understudy/actors/internal/turn/activation.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
@@ -40,9 +41,9 @@ void TellOfWait(ActorCore& core, uint64_t id);
 void GiveUpAsk(ActorCore& core, uint64_t id, absl::Status answer);
 // Likewise, with Cancelled.
 void CancelAsk(ActorCore& core, uint64_t id);
-// Cancels the asks that were made for a call in hand which its asker has cancelled. If the call's deadline has passed,
-// nothing is done: those asks have no later deadline, so they expire by themselves.
-void CancelAsksFor(ActorCore& core, const Activation& activation);
+// Cancels the asks that were made for `calls`, which were in hand when their askers cancelled them. Each call is given
+// by its asker and the asker's id of it. One walk through the asks, however many calls there are.
+void CancelAsksFor(ActorCore& core, std::vector<std::pair<Pid, uint64_t>> calls);
 // Answers the asks whose deadlines have passed.
 void ExpireAsks(ActorCore& core, MonotonicTime now);
 // At the end of the life: tells the callees, and ends all else that the asks keep up.

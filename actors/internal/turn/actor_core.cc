@@ -74,7 +74,8 @@ ABSL_ATTRIBUTE_NOINLINE void ActOn(ActorCore& core, Envelope* envelope) {
         PostOrDrop(core.cell(), core.system(), core.life(),
                    MakeEnvelope(EnvelopeKind::kNameChange, std::shared_ptr<NameNews>(news)));
       }
-      absl::optional<std::shared_ptr<MessageHandler>> handler = core.parts().watches().HandlerOfName(news->watch);
+      absl::optional<std::shared_ptr<MessageHandler>> handler =
+          core.parts().watches().HandlerOfName(news->name, news->watch);
       if (!handler.has_value()) break;
       AddEvent(core, {.kind = Event::Kind::kName,
                       .id = news->watch,
@@ -116,7 +117,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void DrainInbound(ActorCore& core, CurrentTu
     }
     envelope = next;
   }
-  if (ABSL_PREDICT_FALSE(turn.has_cancels)) CancelCalls(core);
+  if (ABSL_PREDICT_FALSE(turn.cancels != nullptr)) CancelCalls(core);
 }
 
 // Publishes the mailboxes' limits, admits blocked senders, and arms the executor's timer: all that must be done before

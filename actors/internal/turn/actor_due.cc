@@ -38,7 +38,7 @@ void FireTimers(ActorCore& core) {
   parts.due().TimerFired();
   const ActorTimers::Time time = ReadClocks(core);
   ExpireAsks(core, time.now);
-  if (parts.due().TakeExpiry(time.now)) ExpireWaitingMessages(core);
+  if (parts.due().TakeExpiry(time.now)) ExpireOldestMessages(core);
   ActorTimers* const timers = parts.known_timers();
   if (timers == nullptr) return;
   if (timers->suspension_end() <= time.now) Suspend(core, time.now);

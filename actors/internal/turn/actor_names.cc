@@ -8,10 +8,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/current_turn.h"
 #include "understudy/actors/internal/turn/name_news.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pending.h"
 
 namespace understudy::internal {
@@ -157,8 +160,15 @@ void KeepName(ActorCore& core, NameKeep keep) {
   core.system().registry().Keep(keep);
 }
 
-void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = core.parts().watches().AddName(std::move(handler));
+absl::Status WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler) {
+  if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
+  UnwatchName(core, name);
+  Watches& watches = core.parts().watches();
+  if (watches.name_count() >= limits::kNamesWatchedPerActorMax) {
+    return MakeError(ErrorKind::kFull,
+                     absl::StrCat("an actor watches at most ", limits::kNamesWatchedPerActorMax, " names"));
+  }
+  const uint64_t id = watches.AddName(name, std::move(handler));
   const auto news = std::make_shared<NameNews>(id, std::string(name));
   const uint64_t registry_id =
       core.system().registry().Watch(name, [cell = ThisTurn().cell, system = &core.system(), life = core.self().life(),
@@ -166,7 +176,18 @@ void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageH
         if (!news->Tell(change == nullptr ? Pid() : change->pid)) return;
         PostOrDrop(*cell, *system, life, MakeEnvelope(EnvelopeKind::kNameChange, std::shared_ptr<NameNews>(news)));
       });
-  core.parts().watches().SetRegistryId(id, registry_id);
+  watches.SetRegistryId(name, registry_id);
+  return absl::OkStatus();
+}
+
+void UnwatchName(ActorCore& core, absl::string_view name) {
+  Watches* const watches = core.parts().known_watches();
+  if (watches == nullptr) return;
+  absl::optional<NameWatch> watch = watches->RemoveName(name);
+  if (!watch.has_value()) return;
+  core.system().registry().Unwatch(watch->registry_id);
+  core.parts().events().Remove(Event::Kind::kName, watch->id);
+  DestroyLater(Payload::Of(std::move(watch->handler)));
 }
 
 }  // namespace understudy::internal

@@ -34,8 +34,11 @@ absl::Status Register(ActorCore& core, absl::string_view name, Pid kept_by = Pid
 // which the start ends if one was not taken.
 Task<absl::optional<ExitReason>> TakeNames(ActorCore& core);
 void KeepName(ActorCore& core, NameKeep keep);
-// Each change of the owner of `name` becomes an event for `handler`.
-void WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler);
+// Each change of the owner of `name` becomes an event for `handler`. A watch of that name that the actor has is ended
+// first. InvalidArgument if it is no name; Full.
+absl::Status WatchName(ActorCore& core, absl::string_view name, std::shared_ptr<MessageHandler> handler);
+// Ends the watch of `name`, if there is one, and removes its events.
+void UnwatchName(ActorCore& core, absl::string_view name);
 
 }  // namespace understudy::internal
 

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/optimization.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
@@ -51,51 +55,79 @@ absl::InlinedVector<Envelope**, 2> Rings(ActorCore& core, size_t place) {
   return rings;
 }
 
-void ExpireWaitingMessages(ActorCore& core, size_t place) {
+// What Search does with a message.
+enum class Step { kPass, kTakeOut, kEndRing };
+
+// Shows `look` the messages of mailbox `place`, in each ring from the oldest on. Those for which it returns kTakeOut
+// leave the mailbox, and `taken` gets them.
+template <class Look, class Taken>
+void Search(ActorCore& core, size_t place, const Look& look, const Taken& taken) {
   for (Envelope** const newest : Rings(core, place)) {
     const Envelope* const last = *newest;
     Envelope* before = *newest;
     for (bool is_last = false; !is_last;) {
       Envelope* const envelope = before->next;
       is_last = envelope == last;
-      absl::Status why;
-      if (!HasExpired(core, *envelope, why)) {
-        if (!core.layout()[place].is_call()) break;  // one time to live: those that came later expire later
+      const Step step = look(*envelope);
+      if (step == Step::kEndRing) break;
+      if (step == Step::kPass) {
         before = envelope;
         continue;
       }
       TakeOut(core, *newest, envelope, before);
-      Dispose(core, envelope, Disposition::kExpired, why);
+      taken(envelope);
     }
   }
 }
 
-// The calls that were cancelled by the signals of the batch that is being drained.
-thread_local std::vector<std::pair<Pid, uint64_t>> cancelled_calls;
-
-// Requires that cancelled_calls is sorted.
-bool IsCancelled(Pid asker, uint64_t ask) {
-  return std::binary_search(cancelled_calls.begin(), cancelled_calls.end(), std::pair(asker, ask));
+// Takes the messages that have expired out of mailbox `place`. `at_live` is the step at one that has not.
+void Expire(ActorCore& core, size_t place, Step at_live) {
+  absl::Status why;
+  Search(
+      core, place, [&](const Envelope& envelope) { return HasExpired(core, envelope, why) ? Step::kTakeOut : at_live; },
+      [&](Envelope* envelope) { Dispose(core, envelope, Disposition::kExpired, why); });
 }
+
+}  // namespace
+
+// The calls that signals of the batch which is being drained have cancelled, and what is to be done after that.
+struct CancelBatch {
+  using Call = std::pair<Pid, uint64_t>;  // the asker, and its id of the call
+
+  // Requires that `calls` are sorted.
+  bool Has(Pid asker, uint64_t ask) const { return std::binary_search(calls.begin(), calls.end(), Call(asker, ask)); }
+
+  absl::InlinedVector<Call, 4> calls;
+  uint64_t overflowing = 0;  // bit i: mailbox i may hold more than its bound
+};
+
+namespace {
 
 // Takes the cancelled calls out of mailbox `place`, and their number from `left`. Stops when `left` is 0.
-void CancelWaiting(ActorCore& core, size_t place, size_t& left) {
-  for (Envelope** const newest : Rings(core, place)) {
-    const Envelope* const last = *newest;
-    Envelope* before = *newest;
-    for (bool is_last = false; !is_last && left > 0;) {
-      Envelope* const envelope = before->next;
-      is_last = envelope == last;
-      if (!IsCancelled(envelope->sender(), envelope->ask())) {
-        before = envelope;
-        continue;
-      }
-      TakeOut(core, *newest, envelope, before);
-      Count(core, place, DispositionOfCancelled(core, envelope->call().deadline));
-      DestroyLater(envelope);
-      --left;
-    }
+void CancelWaiting(ActorCore& core, size_t place, const CancelBatch& batch, size_t& left) {
+  Search(
+      core, place,
+      [&](const Envelope& envelope) {
+        if (left == 0) return Step::kEndRing;
+        return batch.Has(envelope.sender(), envelope.ask()) ? Step::kTakeOut : Step::kPass;
+      },
+      [&](Envelope* envelope) {
+        Count(core, place, DispositionOfCancelled(core, envelope->call().deadline));
+        DestroyLater(envelope);
+        --left;
+      });
+}
+
+void CancelInHand(ActorCore& core, const CancelBatch& batch) {
+  const MonotonicTime now = core.system().clock().Now();
+  std::vector<CancelBatch::Call> with_asks;
+  for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
+    if (!activation->is_call() || !batch.Has(activation->asker(), activation->ask())) continue;
+    if (!activation->is_forwarded) activation->Hold().is_cancelled = true;  // else the call is elsewhere
+    // If the call's deadline has passed, the asks for it have no later deadline, so they expire by themselves.
+    if (activation->deadline() > now) with_asks.emplace_back(activation->asker(), activation->ask());
   }
+  CancelAsksFor(core, std::move(with_asks));
 }
 
 }  // namespace
@@ -162,6 +194,10 @@ void TakeOut(ActorCore& core, Envelope*& newest, Envelope* envelope, Envelope* b
 void DropOverflow(ActorCore& core, size_t place) {
   const MailboxDeclaration& declaration = core.layout()[place];
   if (!declaration.overflow().drops_oldest) return;
+  if (CancelBatch* const batch = ThisTurn().cancels; batch != nullptr) {
+    batch->overflowing |= uint64_t{1} << place;
+    return;
+  }
   Queue& queue = core.cell().queue(place);
   using AllRings = absl::InlinedVector<Envelope**, 2>;
   const auto overflows = [&](const AllRings& rings) {
@@ -255,30 +291,37 @@ void ReturnPostponed(ActorCore& core) {
 }
 
 void CancelCall(Pid asker, uint64_t ask) {
-  cancelled_calls.emplace_back(asker, ask);
-  ThisTurn().has_cancels = true;
+  CancelBatch*& batch = ThisTurn().cancels;
+  if (batch == nullptr) batch = std::make_unique<CancelBatch>().release();
+  batch->calls.emplace_back(asker, ask);
 }
 
 void CancelCalls(ActorCore& core) {
-  ThisTurn().has_cancels = false;
-  std::sort(cancelled_calls.begin(), cancelled_calls.end());
-  size_t left = cancelled_calls.size();
+  const std::unique_ptr<CancelBatch> batch(std::exchange(ThisTurn().cancels, nullptr));
+  std::sort(batch->calls.begin(), batch->calls.end());
+  size_t left = batch->calls.size();
   for (size_t i = 0; i < core.layout().size() && left > 0; ++i) {
-    if (core.layout()[i].is_call()) CancelWaiting(core, i, left);
+    if (core.layout()[i].is_call()) CancelWaiting(core, i, *batch, left);
   }
-  if (!core.parts().empty()) {
-    for (const std::unique_ptr<Activation>& activation : core.parts().activations().all()) {
-      if (!activation->is_call() || !IsCancelled(activation->asker(), activation->ask())) continue;
-      CancelAsksFor(core, *activation);
-      if (!activation->is_forwarded) activation->Hold().is_cancelled = true;  // else the call is elsewhere
-    }
+  if (!core.parts().empty()) CancelInHand(core, *batch);
+  for (uint64_t places = batch->overflowing; places != 0; places &= places - 1) {
+    DropOverflow(core, static_cast<size_t>(std::countr_zero(places)));
   }
-  cancelled_calls.clear();
 }
 
 void ExpireWaitingMessages(ActorCore& core) {
   for (size_t i = 0; i < core.layout().size(); ++i) {
-    if (core.layout()[i].is_call() || core.layout()[i].has_time_to_live()) ExpireWaitingMessages(core, i);
+    if (core.layout()[i].is_call()) {
+      Expire(core, i, Step::kPass);
+    } else if (core.layout()[i].has_time_to_live()) {
+      Expire(core, i, Step::kEndRing);  // one time to live: those that came later expire later
+    }
+  }
+}
+
+void ExpireOldestMessages(ActorCore& core) {
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    if (core.layout()[i].has_time_to_live()) Expire(core, i, Step::kEndRing);
   }
 }
 

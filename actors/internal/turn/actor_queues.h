@@ -20,6 +20,7 @@ namespace understudy::internal {
 // Parses a message of another node, which came as bytes. Null if they do not parse: then it has been disposed of.
 Envelope* Parsed(ActorCore& core, Envelope* envelope);
 // Mailbox `place` may hold more than its bound since a message entered it: if it drops its oldest messages, drops them.
+// If calls of the batch that is being drained have been cancelled, this is done after CancelCalls, which makes room.
 void DropOverflow(ActorCore& core, size_t place);
 // A message of another node leaves its mailbox for the first time: what covered it is free. The router is told when
 // senders of this node are (PublishLimits), for one mailbox and node at a time.
@@ -44,13 +45,17 @@ inline bool HasPostponed(ActorCore& core) { return !core.parts().empty() && !cor
 // The asker of a call has cancelled it. CancelCalls must be called when the batch that is being drained has been
 // sorted.
 void CancelCall(Pid asker, uint64_t ask);
-// Cancels those calls that wait in a mailbox or are in hand, in one walk however many they are. This comes at the end
-// of a batch, because a call that the actor has forwarded to itself may lie behind the cancel of its asker.
+// Cancels those calls that wait in a mailbox or are in hand, and the asks that were made for the latter, in one walk
+// however many they are. This comes at the end of a batch, because a call that the actor has forwarded to itself may
+// lie behind the cancel of its asker. Then drops what overflows. Requires that CancelCall was called.
 void CancelCalls(ActorCore& core);
 
-// Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
-// whose time to live is over leave their mailboxes, whether those are open or closed.
+// Called when a sender needs room: calls whose deadline has passed and messages whose time to live is over leave their
+// mailboxes, whether those are open or closed. This looks at every call that waits.
 void ExpireWaitingMessages(ActorCore& core);
+// Called at the time that WatchExpiry has found: messages whose time to live is over leave their mailboxes. Of each
+// mailbox this looks at the oldest messages, up to the first that has not expired.
+void ExpireOldestMessages(ActorCore& core);
 // Finds when the time to live of a waiting message ends next, although its mailbox is closed: of a call, because its
 // asker is to be told then, and of a tell only while a sender waits for the room that it takes. (No sender waits for
 // room in a mailbox for calls: an ask that finds none is refused.)

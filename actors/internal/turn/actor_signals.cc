@@ -324,7 +324,7 @@ uint64_t MonitorUntilGone(ActorCore& core, Pid target, std::shared_ptr<MessageHa
 }
 
 void Demonitor(ActorCore& core, uint64_t id) {
-  core.parts().events().RemoveDown(id);
+  core.parts().events().Remove(Event::Kind::kDown, id);
   core.parts().watches().RemoveMonitor(id);
   if (!core.parts().links().IsMonitoring(id)) return;
   TellOfDemonitor(core, id, core.parts().links().Demonitor(id));

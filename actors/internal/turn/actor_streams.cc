@@ -27,6 +27,19 @@ using Call = StreamTable::Call;
 
 bool IsOwn(const Call& call) { return call.first.is_null(); }
 
+// True if the call has the number of one whose stream another object of this actor has. See StreamTable::AddIncoming.
+bool IsTaken(const Call& call) { return call.second == 0 && !IsOwn(call); }
+
+// The Next or Write of an object whose call IsTaken.
+PendingId RefuseTaken(ActorCore& core, absl::Duration timeout) {
+  const PendingId refused = NewAsk(core, Pid(), DeadlineWithin(core, timeout));
+  AnswerAsk(
+      core, refused.id,
+      MakeError(ErrorKind::kCancelled, "the call has the number of another call whose stream this actor still has"),
+      {});
+  return refused;
+}
+
 StreamTable* KnownStreams(ActorCore& core) {
   AskTable* const asks = core.parts().known_asks();
   return asks == nullptr ? nullptr : asks->known_streams();
@@ -265,7 +278,10 @@ StreamBase::StreamBase(Activation& activation)
   activation.SetMoved();
   if (kernel.is_fenced()) return;
   ActorCore& core = activation.core();
-  core.parts().asks().streams().AddIncoming(call_);
+  if (core.parts().asks().streams().AddIncoming(call_) == nullptr) {
+    call_.second = 0;
+    return;
+  }
   PostCredit(core, call_, 0);  // there is a reader
 }
 
@@ -275,7 +291,8 @@ PendingId StreamBase::Next(absl::Duration timeout) const {
   ActorCore* const core = ActorCore::OfThisTurn(owner_);
   UNDERSTUDY_CHECK(core != nullptr,
                    "Next of a Stream of another actor or thread, or one that was cancelled or moved from");
-  if (call_.second == 0) return {.asker = owner_};
+  if (call_ == StreamTable::Own(0)) return {.asker = owner_};
+  if (IsTaken(call_)) return RefuseTaken(*core, timeout);
   IncomingStream* const found = FindIncoming(*core, call_);
   if (found == nullptr) return CancelledAsk();  // the actor's object is being destroyed
   IncomingStream& stream = *found;
@@ -329,7 +346,8 @@ void StreamBase::CheckMove() {
 StreamWriterBase::StreamWriterBase(Activation& activation)
     : ReplierBase(activation), owner_(callee()), reader_(asker()), call_(asker(), ask()) {
   const KernelCode kernel;
-  if (!kernel.is_fenced()) activation.core().parts().asks().streams().AddOutgoing(call_);
+  if (kernel.is_fenced()) return;
+  if (activation.core().parts().asks().streams().AddOutgoing(call_) == nullptr) call_.second = 0;
 }
 
 StreamWriterBase::StreamWriterBase(PendingId ask, Pid reader)
@@ -354,7 +372,7 @@ PendingId StreamWriterBase::Write(Payload item, size_t bytes, absl::Duration tim
   OutgoingStream* const found = FindOutgoing(core, call_);
   if (found == nullptr) {  // the actor's object is being destroyed, or the upload was refused without an ask
     DestroyLater(std::move(item));
-    return CancelledAsk();
+    return IsTaken(call_) ? RefuseTaken(core, timeout) : CancelledAsk();
   }
   OutgoingStream& stream = *found;
   UNDERSTUDY_CHECK(stream.wait() == 0, "Write of a StreamWriter while another Write waits; await that one first");

@@ -15,6 +15,7 @@ namespace understudy::internal {
 
 class ActorCore;
 class SystemCore;
+struct CancelBatch;  // actor_queues.cc
 
 // Messages of one node that have left one mailbox, all with the same admission.
 struct LeftRemote {
@@ -39,7 +40,7 @@ struct CurrentTurn {
   uint64_t unpublished = 0;
   // Messages that left, of which the router was not told yet. Their mailbox is in `unpublished` too.
   LeftRemote left_remote;
-  bool has_cancels = false;  // CancelCall was called, and CancelCalls was not
+  CancelBatch* cancels = nullptr;  // owned; null unless CancelCall was called, and CancelCalls was not
   // Values that kernel code of the turn passed to DestroyLater.
   DestructionQueue remains;
 };

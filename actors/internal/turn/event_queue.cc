@@ -17,11 +17,12 @@ bool IsBySource(const Event& event) { return event.kind == Event::Kind::kDown ||
 }  // namespace
 
 struct EventQueue::BySource {
-  struct Newest {
-    iterator place;
-    bool is_second = false;  // an older one waits too, earlier in the queue
+  // The same if one event of the source waits. More than two never do.
+  struct Waiting {
+    iterator oldest;
+    iterator newest;
   };
-  absl::flat_hash_map<std::pair<Event::Kind, uint64_t>, Newest> places;
+  absl::flat_hash_map<std::pair<Event::Kind, uint64_t>, Waiting> sources;
 };
 
 EventQueue::EventQueue() = default;
@@ -48,23 +49,26 @@ bool EventQueue::Add(Event event) {
     return true;
   }
   if (by_source_ == nullptr) by_source_ = std::make_unique<BySource>();
-  const auto [found, is_new] = by_source_->places.try_emplace({event.kind, event.id});
-  BySource::Newest& newest = found->second;
-  // The older one keeps its place: what was sent after it comes after it.
-  if (newest.is_second) events_.erase(newest.place);
-  newest.place = events_.insert(events_.end(), std::move(event));
-  newest.is_second = !is_new;
+  const auto [found, is_first] = by_source_->sources.try_emplace({event.kind, event.id});
+  BySource::Waiting& waiting = found->second;
+  // The oldest keeps its place: what was sent after it comes after it.
+  if (!is_first && waiting.newest != waiting.oldest) events_.erase(waiting.newest);
+  waiting.newest = events_.insert(events_.end(), std::move(event));
+  if (is_first) waiting.oldest = waiting.newest;
   return true;
 }
 
 Event EventQueue::Take(iterator place) {
   Event event = std::move(*place);
   if (IsBySource(event)) {
-    const auto found = by_source_->places.find({event.kind, event.id});
-    if (found->second.place != place) {
-      found->second.is_second = false;  // this was the older one
+    const auto found = by_source_->sources.find({event.kind, event.id});
+    BySource::Waiting& waiting = found->second;
+    if (waiting.oldest == waiting.newest) {
+      by_source_->sources.erase(found);
+    } else if (place == waiting.oldest) {
+      waiting.oldest = waiting.newest;
     } else {
-      by_source_->places.erase(found);
+      waiting.newest = waiting.oldest;
     }
   }
   events_.erase(place);
@@ -90,12 +94,14 @@ bool EventQueue::RemoveExitsOfLink(Pid peer) {
   return removes_parents && !keeps_parents;
 }
 
-void EventQueue::RemoveDown(uint64_t monitor) {
+void EventQueue::Remove(Event::Kind kind, uint64_t id) {
   if (by_source_ == nullptr) return;
-  const auto down = by_source_->places.find({Event::Kind::kDown, monitor});
-  if (down == by_source_->places.end()) return;
-  events_.erase(down->second.place);
-  by_source_->places.erase(down);
+  const auto found = by_source_->sources.find({kind, id});
+  if (found == by_source_->sources.end()) return;
+  const BySource::Waiting waiting = found->second;
+  by_source_->sources.erase(found);
+  if (waiting.oldest != waiting.newest) events_.erase(waiting.oldest);
+  events_.erase(waiting.newest);
 }
 
 bool EventQueue::RemoveNamedTimer(uint64_t id) {

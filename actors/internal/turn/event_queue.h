@@ -68,8 +68,9 @@ class EventQueue {
   // The events that came along the link to `peer`, which is unlinked. True when exits of the parent were among them
   // and no other exit of the parent waits.
   bool RemoveExitsOfLink(Pid peer);
-  // In constant time, because a handler may end the monitors of a whole node one by one.
-  void RemoveDown(uint64_t monitor);
+  // What waits of the monitor (kDown) or of the watched name (kName) `id`. In constant time, because a handler may end
+  // the monitors of a whole node one by one.
+  void Remove(Event::Kind kind, uint64_t id);
   // False when no event of the named timer `id` waits.
   bool RemoveNamedTimer(uint64_t id);
   // The events of the timers of all behaviors.

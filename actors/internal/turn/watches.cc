@@ -1,9 +1,11 @@
 #include "understudy/actors/internal/turn/watches.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/turn/link_table.h"
 
@@ -32,27 +34,35 @@ absl::optional<Watches::Handler> Watches::TakeOutcome(uint64_t id) {
   return handler;
 }
 
-uint64_t Watches::AddName(Handler handler) {
-  names_[++last_name_].handler = std::move(handler);
+uint64_t Watches::AddName(absl::string_view name, Handler handler) {
+  names_.emplace(std::string(name), NameWatch{.id = ++last_name_, .handler = std::move(handler)});
   return last_name_;
 }
 
-absl::optional<Watches::Handler> Watches::HandlerOfName(uint64_t name_watch) const {
-  const auto found = names_.find(name_watch);
+absl::optional<NameWatch> Watches::RemoveName(absl::string_view name) {
+  const auto found = names_.find(name);
   if (found == names_.end()) return absl::nullopt;
+  NameWatch removed = std::move(found->second);
+  names_.erase(found);
+  return removed;
+}
+
+absl::optional<Watches::Handler> Watches::HandlerOfName(absl::string_view name, uint64_t id) const {
+  const auto found = names_.find(name);
+  if (found == names_.end() || found->second.id != id) return absl::nullopt;
   return found->second.handler;
 }
 
 std::vector<uint64_t> Watches::RegistryIds() const {
   std::vector<uint64_t> ids;
-  for (const auto& [id, name] : names_) ids.push_back(name.registry_id);
+  for (const auto& [name, watch] : names_) ids.push_back(watch.registry_id);
   return ids;
 }
 
 void Watches::DropHandlers() {
   (void)std::exchange(monitors_, {});  // what a handler holds may come back here when it is destroyed
   for (auto& [id, child] : children_) child.outcome = child.down = nullptr;
-  for (auto& [id, name] : names_) name.handler = nullptr;
+  for (auto& [name, watch] : names_) watch.handler = nullptr;
 }
 
 }  // namespace understudy::internal

@@ -6,12 +6,16 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_WATCHES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_WATCHES_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/turn/link_table.h"
 #include "understudy/actors/internal/turn/message_handler.h"
@@ -25,6 +29,13 @@ struct SpawnedChild {
   bool is_tied = false;                     // SpawnLink::kOneWay: it ends with this actor
   std::shared_ptr<MessageHandler> outcome;  // null once it was told
   std::shared_ptr<MessageHandler> down;     // likewise
+};
+
+// A watch of one name.
+struct NameWatch {
+  uint64_t id = 0;
+  uint64_t registry_id = 0;  // under which the registry knows it
+  std::shared_ptr<MessageHandler> handler;
 };
 
 class Watches {
@@ -44,26 +55,26 @@ class Watches {
   // By id. A child stays until all that was asked for has been told.
   const std::map<uint64_t, SpawnedChild>& children() const { return children_; }
 
-  // The id of a new watch of a name.
-  uint64_t AddName(Handler handler);
-  // Records the id under which the registry knows this watch.
-  void SetRegistryId(uint64_t name_watch, uint64_t registry_id) { names_[name_watch].registry_id = registry_id; }
-  // None when there is no such watch.
-  absl::optional<Handler> HandlerOfName(uint64_t name_watch) const;
+  // Returns the id of a new watch of `name`. Requires that the name is not watched.
+  uint64_t AddName(absl::string_view name, Handler handler);
+  // Records the id under which the registry knows the watch of `name`.
+  void SetRegistryId(absl::string_view name, uint64_t registry_id) {
+    names_.find(name)->second.registry_id = registry_id;
+  }
+  // Removes and returns the watch of `name`; none if it is not watched.
+  absl::optional<NameWatch> RemoveName(absl::string_view name);
+  // None if the watch `id` of `name` has been removed.
+  absl::optional<Handler> HandlerOfName(absl::string_view name, uint64_t id) const;
   std::vector<uint64_t> RegistryIds() const;
+  size_t name_count() const { return names_.size(); }
 
   // The actor ends, and handles nothing more. Children and names stay, to be told of the end.
   void DropHandlers();
 
  private:
-  struct Name {
-    uint64_t registry_id = 0;
-    Handler handler;
-  };
-
   std::map<uint64_t, Handler> monitors_;
   std::map<uint64_t, SpawnedChild> children_;
-  std::map<uint64_t, Name> names_;
+  std::map<std::string, NameWatch, std::less<>> names_;
   uint64_t last_name_ = 0;
 };
 

@@ -40,6 +40,13 @@ Event DownOf(uint64_t monitor) {
 }
 Event NamedTimer(uint64_t id) { return {.id = id, .payload = Payload::Of(TimerEvent{.name = "tick"})}; }
 
+Event ChangeOf(uint64_t watch, uint64_t owner) {
+  return {.kind = Event::Kind::kName,
+          .id = watch,
+          .payload = Payload::Of(NameChange{.name = "n", .pid = Pid(1, 1, owner)})};
+}
+uint64_t OwnerOf(const Event& change) { return static_cast<const NameChange*>(change.payload.value())->pid.serial(); }
+
 std::vector<uint64_t> IdsOf(EventQueue& queue) {
   std::vector<uint64_t> ids;
   for (const Event& event : queue) ids.push_back(event.id);
@@ -132,7 +139,7 @@ TEST(EventQueueTest, DemonitorAndCancelTakeBackTheirEvents) {
   (void)queue.Add(DownOf(1));
   (void)queue.Add(NamedTimer(1));
   (void)queue.Add(NamedTimer(2));
-  queue.RemoveDown(1);
+  queue.Remove(Event::Kind::kDown, 1);
   EXPECT_THAT(IdsOf(queue), ElementsAre(1, 2));
   EXPECT_TRUE(queue.RemoveNamedTimer(1));
   EXPECT_FALSE(queue.RemoveNamedTimer(1));
@@ -145,10 +152,10 @@ TEST(EventQueueTest, ADownIsRemovedInATimeThatDoesNotGrowWithTheDownsThatWait) {
     EventQueue queue;
     for (uint64_t id = 1; id <= downs; ++id) (void)queue.Add(DownOf(id));
     const std::clock_t began = std::clock();
-    for (uint64_t id = downs; id > downs / 2; --id) queue.RemoveDown(id);
+    for (uint64_t id = downs; id > downs / 2; --id) queue.Remove(Event::Kind::kDown, id);
     const std::clock_t took = std::clock() - began;
     EXPECT_EQ(queue.Take(queue.begin()).id, 1U);
-    queue.RemoveDown(1);  // which was taken
+    queue.Remove(Event::Kind::kDown, 1);  // which was taken
     EXPECT_EQ(IdsOf(queue).size(), downs / 2 - 1);
     return took;
   };
@@ -158,29 +165,48 @@ TEST(EventQueueTest, ADownIsRemovedInATimeThatDoesNotGrowWithTheDownsThatWait) {
 }
 
 TEST(EventQueueTest, OfANameTheOldestAndTheNewestChangeWaitEachAtItsPlace) {
-  const auto change_of = [](uint64_t watch, uint64_t owner) {
-    return Event{.kind = Event::Kind::kName,
-                 .id = watch,
-                 .payload = Payload::Of(NameChange{.name = "n", .pid = Pid(1, 1, owner)})};
-  };
-  const auto owner_of = [](const Event& event) {
-    return static_cast<const NameChange*>(event.payload.value())->pid.serial();
-  };
   EventQueue queue;
-  (void)queue.Add(change_of(1, 11));
-  (void)queue.Add(change_of(1, 12));
+  (void)queue.Add(ChangeOf(1, 11));
+  (void)queue.Add(ChangeOf(1, 12));
   (void)queue.Add(DownOf(7));
-  (void)queue.Add(change_of(2, 21));
-  (void)queue.Add(change_of(1, 13));  // in place of 12, and behind the others
+  (void)queue.Add(ChangeOf(2, 21));
+  (void)queue.Add(ChangeOf(1, 13));  // in place of 12, and behind the others
   EXPECT_THAT(IdsOf(queue), ElementsAre(1, 7, 2, 1));
-  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 11U);
-  (void)queue.Add(change_of(1, 14));  // 13 is the oldest now
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 11U);
+  (void)queue.Add(ChangeOf(1, 14));  // 13 is the oldest now
   EXPECT_THAT(IdsOf(queue), ElementsAre(7, 2, 1, 1));
-  queue.RemoveDown(7);
-  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 21U);
-  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 13U);
-  EXPECT_EQ(owner_of(queue.Take(queue.begin())), 14U);
+  queue.Remove(Event::Kind::kDown, 7);
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 21U);
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 13U);
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 14U);
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(EventQueueTest, OfANameTwoChangesWaitAlsoWhenTheNewestIsTakenFirst) {
+  EventQueue queue;
+  (void)queue.Add(ChangeOf(1, 11));
+  for (uint64_t owner = 12; owner < 20; owner += 2) {
+    (void)queue.Add(ChangeOf(1, owner));
+    EXPECT_EQ(OwnerOf(queue.Take(std::prev(queue.end()))), owner);
+    (void)queue.Add(ChangeOf(1, owner + 1));
+  }
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 1));
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 11U);
+  EXPECT_EQ(OwnerOf(queue.Take(queue.begin())), 19U);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(EventQueueTest, TheChangesOfANameThatIsWatchedNoMoreAreTakenBack) {
+  EventQueue queue;
+  (void)queue.Add(ChangeOf(1, 11));
+  (void)queue.Add(DownOf(1));
+  (void)queue.Add(ChangeOf(2, 21));
+  (void)queue.Add(ChangeOf(1, 12));
+  queue.Remove(Event::Kind::kName, 1);
+  queue.Remove(Event::Kind::kName, 1);
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1, 2)) << "the Down, and the other name";
+  queue.Remove(Event::Kind::kName, 2);
+  EXPECT_THAT(IdsOf(queue), ElementsAre(1));
 }
 
 TEST(EventQueueTest, TimersOfBehaviorsAreFoundByBehaviorAndHandlerAndRemovedTogether) {

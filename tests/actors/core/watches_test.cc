@@ -94,22 +94,38 @@ TEST_F(WatchesTest, ATiedChildThatHasEndedIsNotToldOfItsParentsEnd) {
 
 TEST_F(WatchesTest, EachChangeOfANameIsToldUntilTheEnd) {
   const Watches::Handler handler = Handler();
-  const uint64_t first = watches_.AddName(handler);
-  const uint64_t second = watches_.AddName(nullptr);
-  watches_.SetRegistryId(first, 70);
-  watches_.SetRegistryId(second, 80);
-  EXPECT_EQ(watches_.HandlerOfName(first).value_or(nullptr), handler);
-  EXPECT_EQ(watches_.HandlerOfName(first).value_or(nullptr), handler);
-  EXPECT_TRUE(watches_.HandlerOfName(second).has_value()) << "a Receive takes it";
-  EXPECT_FALSE(watches_.HandlerOfName(second + 1).has_value());
+  const uint64_t first = watches_.AddName("a", handler);
+  const uint64_t second = watches_.AddName("b", nullptr);
+  watches_.SetRegistryId("a", 70);
+  watches_.SetRegistryId("b", 80);
+  EXPECT_EQ(watches_.HandlerOfName("a", first).value_or(nullptr), handler);
+  EXPECT_EQ(watches_.HandlerOfName("a", first).value_or(nullptr), handler);
+  EXPECT_TRUE(watches_.HandlerOfName("b", second).has_value()) << "a Receive takes it";
+  EXPECT_FALSE(watches_.HandlerOfName("c", second).has_value());
   EXPECT_THAT(watches_.RegistryIds(), ElementsAre(70, 80));
+}
+
+TEST_F(WatchesTest, AChangeThatComesAfterItsWatchWasRemovedIsToldToNobody) {
+  const uint64_t earlier = watches_.AddName("a", Handler());
+  watches_.SetRegistryId("a", 70);
+  const absl::optional<NameWatch> removed = watches_.RemoveName("a");
+  ASSERT_TRUE(removed.has_value());
+  EXPECT_EQ(removed->id, earlier);
+  EXPECT_EQ(removed->registry_id, 70U);
+  EXPECT_FALSE(watches_.RemoveName("a").has_value());
+  EXPECT_FALSE(watches_.HandlerOfName("a", earlier).has_value());
+  const uint64_t later = watches_.AddName("a", Handler());
+  EXPECT_FALSE(watches_.HandlerOfName("a", earlier).has_value());
+  EXPECT_TRUE(watches_.HandlerOfName("a", later).has_value());
+  EXPECT_EQ(watches_.name_count(), 1U);
 }
 
 TEST_F(WatchesTest, AtTheEndHandlersGoAndWhoIsToBeToldStays) {
   const Watches::Handler handler = Handler();
   const uint64_t monitor = Monitor(handler);
   (void)Spawn({.is_tied = true, .outcome = handler, .down = handler});
-  watches_.SetRegistryId(watches_.AddName(handler), 70);
+  (void)watches_.AddName("a", handler);
+  watches_.SetRegistryId("a", 70);
   watches_.DropHandlers();
   EXPECT_EQ(handler.use_count(), 1);
   EXPECT_FALSE(watches_.TakeDown(monitor, links_).has_value());

@@ -210,8 +210,8 @@ TEST(OutgoingStreamTest, TheFirstCloseCounts) {
 TEST(StreamTableTest, ForgetsStreamsAndReturnsWhatTheyHave) {
   StreamTable table;
   Payload item = Item(1);
-  EXPECT_EQ(table.AddIncoming(StreamTable::Own(3)).OnItem(item), IncomingStream::Arrival::kWaits);
-  (void)table.AddOutgoing({Pid(1, 2, 3), 4}).Keep(Item(2), 1, 0);
+  EXPECT_EQ(table.AddIncoming(StreamTable::Own(3))->OnItem(item), IncomingStream::Arrival::kWaits);
+  (void)table.AddOutgoing({Pid(1, 2, 3), 4})->Keep(Item(2), 1, 0);
   EXPECT_EQ(table.FindIncoming(StreamTable::Own(4)), nullptr);
   EXPECT_EQ(table.FindOutgoing({Pid(1, 2, 4), 4}), nullptr);
   EXPECT_EQ(table.RemoveIncoming(StreamTable::Own(3)).size(), 1U);
@@ -219,10 +219,22 @@ TEST(StreamTableTest, ForgetsStreamsAndReturnsWhatTheyHave) {
   EXPECT_EQ(table.size(), 0U);
 }
 
+TEST(StreamTableTest, ACallHasOneStreamInEachDirection) {
+  const StreamTable::Call call(Pid(1, 2, 3), 4);
+  StreamTable table;
+  EXPECT_NE(table.AddIncoming(call), nullptr);
+  EXPECT_NE(table.AddOutgoing(call), nullptr);
+  EXPECT_EQ(table.AddIncoming(call), nullptr);
+  EXPECT_EQ(table.AddOutgoing(call), nullptr);
+  EXPECT_EQ(table.size(), 2U);
+  (void)table.RemoveIncoming(call);
+  EXPECT_NE(table.AddIncoming(call), nullptr);
+}
+
 TEST(StreamTableTest, KeepsApartTheEndsOfAnUploadToItself) {
   const Pid self(1, 2, 3);
   StreamTable table;
-  table.AddOutgoing(StreamTable::Own(4)).AwaitReader();
+  table.AddOutgoing(StreamTable::Own(4))->AwaitReader();
   (void)table.AddIncoming({self, 4});
   (void)table.AddIncoming(StreamTable::Own(4));  // its answer is a stream too
   (void)table.AddOutgoing({self, 4});
