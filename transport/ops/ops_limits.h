@@ -35,6 +35,8 @@ inline constexpr absl::Duration kOpsOutcomeWithin = absl::Milliseconds(500);
 inline constexpr absl::Duration kOpsLingers = absl::Seconds(1);
 // How often the service looks for new connections and for new entries of the streams, while a client is connected.
 inline constexpr absl::Duration kOpsLooksEvery = absl::Milliseconds(50);
+// Places for actors that one ListActors goes through in slices. The answer may then be an empty page.
+inline constexpr size_t kOpsActorsPerSearchMax = 100'000;
 // Names in one reply.
 inline constexpr size_t kNamesPerReplyMax = 1000;
 // Actors in one reply of TopActors, unless the request says otherwise: what a terminal shows.
