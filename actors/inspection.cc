@@ -41,6 +41,8 @@ class Reader {
     for (WorkerInfo& thread : system.executor().OwnThreads()) workers_.push_back(std::move(thread));
   }
 
+  // Returns false if the counters of the cell's actor show that `query` leaves it out.
+  bool MayMatch(ActorCell& cell, uint64_t life, const ActorQuery& query) const;
   // Returns nullopt if the cell's actor has ended or `query` leaves it out. `detail`: what InspectActor tells, or
   // ListActors.
   absl::optional<ActorInfo> Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const;
@@ -74,6 +76,7 @@ absl::Duration Reader::OldestAge(ActorCell& cell, uint64_t life, int64_t waiting
 }
 
 bool Matches(const ActorInfo& info, const ActorQuery& query) {
+  if (info.waiting < query.waiting_min) return false;
   if (query.state.has_value() && info.state != *query.state) return false;
   if (query.asking_only && info.asks.empty()) return false;
   if (query.text.empty()) return true;
@@ -107,12 +110,15 @@ int64_t WaitingBytes(const internal::SystemCore& core, const ActorCell& cell, ui
   return bytes;
 }
 
+bool Reader::MayMatch(ActorCell& cell, uint64_t life, const ActorQuery& query) const {
+  if (query.waiting_min > 0 && Waiting(system_.core(), cell, life) < query.waiting_min) return false;
+  return query.state != ActorState::kStuck || StuckFor(cell) > absl::ZeroDuration();
+}
+
 absl::optional<ActorInfo> Reader::Read(ActorCell& cell, uint64_t life, const ActorQuery& query, Detail detail) const {
   ActorInfo info;
   info.pid = Pid::OfLife(life, cell.index());
   info.waiting = Waiting(system_.core(), cell, life);
-  if (info.waiting < query.waiting_min) return absl::nullopt;
-  if (query.state == ActorState::kStuck && StuckFor(cell) == absl::ZeroDuration()) return absl::nullopt;
   info.waiting_bytes = info.waiting == 0 ? 0 : WaitingBytes(system_.core(), cell, life);
   info.names = system_.registry().NamesOf(info.pid);
   if (detail == Detail::kWhole) ReadMailboxes(cell, life, info);
@@ -232,15 +238,17 @@ ActorPage ListActors(ActorSystem& system, const ActorQuery& query) {
   const size_t at_most = std::clamp(query.at_most, size_t{1}, limits::kActorsPerPageMax);
   ActorPage page;
   const uint64_t end = query.after + limits::kActorsPerLookMax;
+  size_t read = 0;
   for (uint64_t index = query.after;; ++index) {
     ActorCell* const cell = index < UINT32_MAX ? cells.Find(static_cast<uint32_t>(index)) : nullptr;
     if (cell == nullptr) break;
-    if (index == end || page.actors.size() == at_most) {
+    if (index == end || read == limits::kActorsReadPerLookMax || page.actors.size() == at_most) {
       page.next = index;
       break;
     }
     const uint64_t life = cell->life();
-    if (life == 0) continue;
+    if (life == 0 || !reader.MayMatch(*cell, life, query)) continue;
+    ++read;
     absl::optional<ActorInfo> info = reader.Read(*cell, life, query, Detail::kLine);
     if (info.has_value()) page.actors.push_back(*std::move(info));
   }

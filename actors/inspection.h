@@ -47,7 +47,7 @@ struct ActorQuery {
 struct ActorPage {
   std::vector<ActorInfo> actors;  // without their mailboxes
   // Where the next page begins; 0 if this page is the last. A page that is not the last may be empty too, because a
-  // query looks at limits::kActorsPerLookMax cells at most.
+  // query looks at limits::kActorsPerLookMax cells at most, and reads limits::kActorsReadPerLookMax of their actors.
   uint64_t next = 0;
 };
 

@@ -62,9 +62,11 @@ inline constexpr int kMessagesPerTurnMax = 64;
 // for it. The time is short for people and long for a handler.
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
 // kActorsPerPageMax: actors in one page of ListActors (inspection.h), some 500 bytes each. kActorsPerLookMax: the cells
-// that one query looks at, which takes some milliseconds; the query then returns the actors that it has found.
+// whose counters one query looks at. kActorsReadPerLookMax: the actors that it reads, which takes longer. Either bound
+// is some milliseconds; the query then returns the actors that it has found.
 inline constexpr size_t kActorsPerPageMax = 1000;
 inline constexpr uint64_t kActorsPerLookMax = 100'000;
+inline constexpr size_t kActorsReadPerLookMax = 2000;
 // Messages that have arrived and are not sorted, of which a look at an actor reads when they came: some tens of
 // microseconds, in which the actor cannot begin a turn.
 inline constexpr int kArrivedLookMax = 2000;

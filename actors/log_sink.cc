@@ -58,7 +58,7 @@ class StderrSink final : public LogSink {
   StderrSink(LogSeverity least, LogFormat format) : least_(least), format_(format) {}
 
   void Put(const LogLine& line) override {
-    if (!Wants(line.severity)) return;
+    if (line.limit != LogLimit::kNone && !Wants(line.severity)) return;
     const internal::LogOrigin origin = OriginOf(line, format_);
     if (format_ == LogFormat::kJson) return WriteToStderr(internal::JsonLogLine(line, origin) + "\n");
     constexpr absl::string_view kLetters = "DIWE";

@@ -36,7 +36,7 @@ absl::optional<LogSeverity> LogSeverityOf(absl::string_view name);
 enum class LogFormat { kText, kJson };
 
 // kNone is for lines of which each counts, such as those before an operator's action: neither the limit by site nor
-// ActorSystem::SetLogLevel leaves one out.
+// ActorSystem::SetLogLevel leaves one out, nor the severity of LogSink::Stderr.
 enum class LogLimit { kBySite, kNone };
 
 struct LogLine {

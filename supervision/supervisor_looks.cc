@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
@@ -26,11 +27,11 @@ namespace internal {
 // A look may hold a Listed for longer than its supervisor lives.
 class SupervisorEntry::Listed {
  public:
-  Listed(Pid self, Pid parent, const SupervisorSpec& spec, const RestartPlan& plan)
+  Listed(Pid self, Pid parent, const SupervisorSpec& spec, const PoolSpec* pool, const RestartPlan& plan)
       : self_(self),
         parent_(parent),
         strategy_(spec.strategy),
-        is_pool_(spec.pool != nullptr),
+        is_pool_(pool != nullptr),
         intensity_(spec.intensity),
         period_(spec.period),
         plan_(&plan) {}
@@ -65,6 +66,12 @@ class SupervisorEntry::Listed {
       children.insert(children.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
     }
     return has_more;
+  }
+
+  bool IsForgottenWhenDown(absl::string_view child) const {
+    absl::MutexLock lock(&mu_);
+    if (plan_ == nullptr) return false;
+    return is_pool_ || plan_->children().LookAtRestart(child) == RestartType::kTemporary;
   }
 
  private:
@@ -117,8 +124,9 @@ Directory& AllSupervisors() {
 
 }  // namespace
 
-SupervisorEntry::SupervisorEntry(Pid self, Pid parent, const SupervisorSpec& spec, const RestartPlan& plan)
-    : listed_(std::make_shared<Listed>(self, parent, spec, plan)), number_(AllSupervisors().Add(listed_)) {}
+SupervisorEntry::SupervisorEntry(Pid self, Pid parent, const SupervisorSpec& spec, const PoolSpec* pool,
+                                 const RestartPlan& plan)
+    : listed_(std::make_shared<Listed>(self, parent, spec, pool, plan)), number_(AllSupervisors().Add(listed_)) {}
 
 SupervisorEntry::~SupervisorEntry() {
   AllSupervisors().Remove(listed_->self().node(), number_);
@@ -150,6 +158,15 @@ TreePage LookAtSupervisors(uint16_t node, TreePlace from, size_t at_most, Monoto
     ++number;
   }
   return page;
+}
+
+bool IsForgottenWhenDown(Pid supervisor, absl::string_view child) {
+  uint64_t number = 0;
+  while (const auto listed = internal::AllSupervisors().FirstFrom(supervisor.node(), number)) {
+    if (listed->self() == supervisor) return listed->IsForgottenWhenDown(child);
+    ++number;
+  }
+  return false;
 }
 
 }  // namespace understudy

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
@@ -39,7 +40,7 @@ struct SupervisorLook {
   Pid pid;
   Pid parent;  // null: a plain thread spawned it
   RestartStrategy strategy = RestartStrategy::kOneForOne;
-  bool is_pool = false;
+  bool is_pool = false;  // true also of the front of a pool with shards, whose children are the shards
   int intensity = 0;
   absl::Duration period;
   int restarts_in_period = 0;  // counted restarts in the last `period`; at most `intensity` + 1
@@ -57,6 +58,11 @@ struct TreePage {
 // and children, and is clamped to 2 … limits::kTreePageEntriesMax. A supervisor whose children do not fit in the page
 // is told again on the next one, with the others. `now` is the time on the system's clock.
 TreePage LookAtSupervisors(uint16_t node, TreePlace from, size_t at_most, MonotonicTime now);
+
+// Returns true if the supervisor forgets that child once it is down, so that a RestartChild would find none: the child
+// is temporary, or of a pool. Returns false if there is no such supervisor or child. The call takes time in proportion
+// to the number of supervisors.
+bool IsForgottenWhenDown(Pid supervisor, absl::string_view child);
 
 }  // namespace understudy
 

@@ -65,10 +65,10 @@ ChildTable::Child& ChildTable::Add(std::shared_ptr<const ChildSpec> spec, Monoto
     added.key = key;
     added.since = now;
     added.spec = std::move(spec);
+    ids_.emplace(added.spec->id, &added);
     return added;
   };
   Child& child = insert();
-  ids_.emplace(child.spec->id, &child);
   for (const std::string* const name : NamesOf(*child.spec)) {
     if (!name->empty()) names_.emplace(*name, &child);
   }
@@ -80,13 +80,13 @@ ChildTable::Child& ChildTable::Add(std::shared_ptr<const ChildSpec> spec, Monoto
 void ChildTable::Remove(Child& child) {
   Count(child, -1);
   if (child.spec->kind == ChildKind::kSupervisor) --supervisors_;
-  ids_.erase(child.spec->id);
   for (const std::string* const name : NamesOf(*child.spec)) {
     if (FindName(*name) == &child) names_.erase(*name);
   }
   pids_.erase(child.address);
   std::map<Key, Child>::node_type removed;  // destroyed without the lock
   absl::MutexLock lock(&looks_mu_);
+  ids_.erase(child.spec->id);
   removed = children_.extract(child.key);
 }
 
@@ -256,6 +256,12 @@ std::vector<ChildLook> ChildTable::Look(uint64_t after, size_t at_most, bool& ha
     result[place].last_exit = CutText(reason.ToString(), limits::kLastExitBytesMax);
   }
   return result;
+}
+
+absl::optional<RestartType> ChildTable::LookAtRestart(absl::string_view id) const {
+  absl::MutexLock lock(&looks_mu_);
+  const Child* const child = FindId(id);
+  return child == nullptr ? absl::nullopt : absl::make_optional(child->spec->restart);
 }
 
 ChildCounts ChildTable::CountChildren() const {

@@ -8,10 +8,10 @@
 //   next SetPid or Remove, so also while it is down
 // - the count of a state is the number of children that are in that state now
 //
-// No clock and no decisions. Owner only, except for Look. References to a Child are valid until Remove. Each lookup
-// takes at most logarithmic time.
+// No clock and no decisions. Owner only, except for Look and LookAtRestart. References to a Child are valid until
+// Remove. Each lookup takes at most logarithmic time.
 //
-// Look reads the children and some of their fields on another thread: the fields that ChildTable writes. The owner
+// A look reads the children and some of their fields on another thread: the fields that ChildTable writes. The owner
 // changes these with looks_mu_ held, and reads them without it, because no other thread changes them. No user code runs
 // with the lock held: a spec, which owns the arguments of its child, is destroyed after the lock is released.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
@@ -154,6 +154,8 @@ class ChildTable {
   // For a look from outside, on any thread: the same, with the specs and last exits. At most
   // limits::kChildrenPerLookMax children. `has_more` is set to whether others follow.
   std::vector<ChildLook> Look(uint64_t after, size_t at_most, bool& has_more) const;
+  // The same for one field of one child; nullopt if there is none with that id.
+  absl::optional<RestartType> LookAtRestart(absl::string_view id) const;
   ChildCounts CountChildren() const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;

@@ -83,7 +83,7 @@ StartResult PlanSupervisor::Start() {
       SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(&PlanSupervisor::Outcome).OnDown(&PlanSupervisor::ChildDown);
   const SupervisorSpec spec = is_front() ? FrontOf(*spec_) : *spec_;
   plan_.emplace(spec, context().Random().Fork());
-  entry_.emplace(context().Self(), context().Parent(), spec, *plan_);
+  entry_.emplace(context().Self(), context().Parent(), spec, spec_->pool.get(), *plan_);
   plan_->set_reports(listeners_.HearsWithoutSubscribers(context().Log()) ||
                      SupervisionWatch::IsWatched(context().Self().node()));
   exclusive_.Begin(context().Self(), /*has_made_up_ids=*/spec_->pool != nullptr && !is_front());

@@ -16,8 +16,9 @@ namespace understudy::internal {
 
 class SupervisorEntry {
  public:
-  // `plan` outlives this object, and carries `spec` out.
-  SupervisorEntry(Pid self, Pid parent, const SupervisorSpec& spec, const RestartPlan& plan);
+  // `plan` outlives this object, and carries `spec` out. `pool` is null unless the supervisor is a pool, or the front
+  // of one, whose `spec` has the shards as children.
+  SupervisorEntry(Pid self, Pid parent, const SupervisorSpec& spec, const PoolSpec* pool, const RestartPlan& plan);
   ~SupervisorEntry();
   SupervisorEntry(const SupervisorEntry&) = delete;
   SupervisorEntry& operator=(const SupervisorEntry&) = delete;

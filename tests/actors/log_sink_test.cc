@@ -93,5 +93,12 @@ TEST(LogSinkTest, WritesWhatIsAsSevereAsAskedFor) {
   EXPECT_FALSE(LogSink::Null().Wants(LogSeverity::kError));
 }
 
+TEST(LogSinkTest, ALineWithoutALimitIsWrittenWhateverItsSeverity) {
+  testing::internal::CaptureStderr();
+  LogSink::Stderr(LogSeverity::kError)
+      .Put({.severity = LogSeverity::kWarning, .text = "asked to kill", .node = {}, .limit = LogLimit::kNone});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), MatchesRegex(absl::StrCat("W", kHead, "] asked to kill\n")));
+}
+
 }  // namespace
 }  // namespace understudy

@@ -156,6 +156,28 @@ TEST(SupervisorLooksTest, AChildThatWentBetweenTwoPagesIsNoObstacle) {
   EXPECT_THAT(LookAtSupervisors(system.node(), first.next, 2, system.clock().Now()).supervisors, IsEmpty());
 }
 
+TEST(SupervisorLooksTest, ChildrenThatAreForgottenWhenTheyAreDownAreKnown) {
+  TestSystem system;
+  const SupervisorRef root = system.Spawn(OneForOne()
+                                              .Child("clerk", Of<Clerk>().Transient())
+                                              .Child("guest", Of<Clerk>().Temporary().RegisteredAs("guest")));
+  const Members::Ref pool = system.Spawn<Members>(PoolOptions{.restart = RestartType::kPermanent});
+  const Members::Ref shards = system.Spawn<Members>(PoolOptions{.restart = RestartType::kPermanent, .shards = 2});
+  system.RunUntilIdle();
+  EXPECT_FALSE(IsForgottenWhenDown(root.pid(), "clerk"));
+  EXPECT_FALSE(IsForgottenWhenDown(root.pid(), "nobody"));
+  EXPECT_TRUE(IsForgottenWhenDown(root.pid(), "guest"));
+  for (const Members::Ref& one : {pool, shards}) {
+    ASSERT_TRUE(system.Ask(one.start_as(), {"member", 1}, kWithin).ok());
+    EXPECT_TRUE(IsForgottenWhenDown(one.pid(), "member"));
+  }
+  system.Kill(*system.WhereIs("guest"));
+  system.Kill(pool.pid());
+  system.RunUntilIdle();
+  EXPECT_FALSE(IsForgottenWhenDown(root.pid(), "guest"));
+  EXPECT_FALSE(IsForgottenWhenDown(pool.pid(), "member"));
+}
+
 TEST(SupervisorLooksTest, TheWholeTreeIsToldWhileEveryWorkerIsStuck) {
   absl::Notification begun;
   absl::Notification go_on;

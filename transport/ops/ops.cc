@@ -186,12 +186,12 @@ OpsFeed FeedOf(internal::OpsActions::Outcome outcome) {
           }};
 }
 
-// The answer to TopActors, from a scan in slices.
-OpsFeed FeedOf(internal::TopScans& scans, const proto::TopActorsRequest& request) {
+// The one answer of a read in slices: `look` makes the next slice, and returns the answer when it is known.
+OpsFeed FeedOf(std::function<absl::optional<proto::ListActorsReply>()> look) {
   const auto is_answered = std::make_shared<bool>(false);
-  return {.next = [&scans, request, is_answered]() -> absl::optional<std::string> {
+  return {.next = [look = std::move(look), is_answered]() -> absl::optional<std::string> {
             if (*is_answered) return absl::nullopt;
-            const absl::optional<proto::ListActorsReply> reply = scans.Look(request);
+            const absl::optional<proto::ListActorsReply> reply = look();
             if (!reply.has_value()) return absl::nullopt;
             *is_answered = true;
             return reply->SerializeAsString();
@@ -299,6 +299,17 @@ class Ops::Parts {
       }
     };
   }
+  // A method that parses a Request, for which `begin` returns what makes the slices of its answer.
+  template <class Request, class F>
+  void AddReadInSlices(OpsMethods& methods, const char* name, F begin) {
+    methods.feeds[PathOf(name)] = [this, name, begin](const StreamIdentity& identity,
+                                                      const std::string& bytes) -> absl::StatusOr<OpsFeed> {
+      if (absl::Status may = CheckMayRead(CallerOf(identity), name); !may.ok()) return may;
+      const absl::StatusOr<Request> request = Parse<Request>(bytes);
+      if (!request.ok()) return request.status();
+      return FeedOf(begin(*request));
+    };
+  }
   template <class Entry>
   void AddStream(OpsMethods& methods, const char* name, const KeptEntries<Entry>& kept) {
     methods.feeds[PathOf(name)] = [this, name, &kept](const StreamIdentity& identity,
@@ -318,8 +329,11 @@ class Ops::Parts {
     });
     AddRead<proto::ListPeersRequest>(methods, "ListPeers",
                                      [this](const auto&, const auto&) { return internal::ReadPeers(node_); });
-    AddRead<proto::ListActorsRequest>(methods, "ListActors", [this](const auto& request, const auto&) {
-      return internal::ReadActors(system_, request);
+    AddReadInSlices<proto::ListActorsRequest>(methods, "ListActors", [this](const auto& request) {
+      return [search = std::make_shared<internal::ActorSearch>(system_, request)] { return search->Look(); };
+    });
+    AddReadInSlices<proto::TopActorsRequest>(methods, "TopActors", [this](const auto& request) {
+      return [this, request, share = internal::TopScans::Share()]() mutable { return top_scans_.Look(request, share); };
     });
     AddRead<proto::GetActorRequest>(methods, "GetActor", [this](const auto& request, const auto&) {
       return internal::ReadActor(system_, request);
@@ -341,13 +355,6 @@ class Ops::Parts {
     AddStream(methods, "FollowDeadLetters", dead_letters_);
     AddStream(methods, "FollowEvents", events_);
     AddStream(methods, "FollowCrashReports", crashes_);
-    methods.feeds[PathOf("TopActors")] = [this](const StreamIdentity& identity,
-                                                const std::string& bytes) -> absl::StatusOr<OpsFeed> {
-      if (absl::Status may = CheckMayRead(CallerOf(identity), "TopActors"); !may.ok()) return may;
-      const absl::StatusOr<proto::TopActorsRequest> request = Parse<proto::TopActorsRequest>(bytes);
-      if (!request.ok()) return request.status();
-      return FeedOf(top_scans_, *request);
-    };
     methods.feeds[PathOf("Act")] = [this](const StreamIdentity& identity,
                                           const std::string& bytes) -> absl::StatusOr<OpsFeed> {
       const absl::StatusOr<proto::ActRequest> request = Parse<proto::ActRequest>(bytes);

@@ -16,8 +16,8 @@
 // certificate (GrantEntry::ops), and nothing without an entry. On loopback TCP without TLS it may do what
 // NodeOptions::insecure_loopback_ops says, which is nothing by default. The contents of messages are shown by a trace
 // only, with kTraceContents, and without the fields that options.proto calls redacted. The system's log gets a line
-// before each action and one for each refused action; refusals of a caller that may do nothing, and refused reads, are
-// limited by site.
+// before each action and one for each refused action, whatever its level; beyond ops_limits.h::kOpsRefusalLinesMax the
+// refusals of one caller are counted in one line. Lines about refused reads are limited by site.
 //
 // Threads: any. Lifetime: this object must be destroyed before the node and before the system.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_H_

@@ -9,16 +9,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/inspection.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message_trace.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/supervision/supervisor_looks.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/ops/ops_caller.h"
 #include "understudy/transport/ops/ops_limits.h"
@@ -97,6 +100,11 @@ std::string DescriptionOf(const proto::ActRequest& request) {
 // The text of an error, which may quote the bytes of a child's id.
 std::string WhyNot(const absl::Status& status) { return PrintableText(status.message(), Backslashes::kKeep); }
 
+// Writes a line that neither the limit by site nor the log level leaves out.
+void WriteAudit(ActorSystem& system, absl::string_view line) {
+  system.log().Put({.severity = LogSeverity::kWarning, .text = line, .node = {}, .limit = LogLimit::kNone});
+}
+
 // The supervisor's answers to a restart, as far as they have come. The callbacks of the asks and the outcome that the
 // caller waits for share ownership, because either may live longer than the other.
 class RestartAnswers {
@@ -138,32 +146,27 @@ std::string OutcomeText(const absl::StatusOr<ChildStarted>& started) {
 
 }  // namespace
 
-// Writes a line of which each counts.
-void OpsActions::WriteAudit(absl::string_view line) {
-  system_.log().Put({.severity = LogSeverity::kWarning, .text = line, .node = {}, .limit = LogLimit::kNone});
+OpsActions::~OpsActions() {
+  for (const std::string& line : refusals_.Due(MonotonicTime::InfiniteFuture())) WriteAudit(system_, line);
 }
 
 absl::Status OpsActions::Audit(const OpsCaller& caller, const std::string& asked,
                                const std::vector<OpsAction>& actions) {
   const std::string who = absl::StrCat("ops: ", caller.name, " asks to ", asked);
   absl::Status may = caller.Check(actions, asked);
+  const MonotonicTime now = system_.clock().Now();
+  for (const std::string& line : refusals_.Due(now)) WriteAudit(system_, line);
   if (may.ok()) {
-    WriteAudit(who);
-    return may;
-  }
-  const std::string refused = absl::StrCat(who, ": refused, ", caller.where, " does not allow it");
-  // A caller that may do nothing could fill the disk with its refusals, so their lines are limited by site.
-  if (caller.allowed.empty()) {
-    system_.log().Write(LogSeverity::kWarning, refused);
-  } else {
-    WriteAudit(refused);
+    WriteAudit(system_, who);
+  } else if (refusals_.Add(caller.name, now)) {
+    WriteAudit(system_, absl::StrCat(who, ": refused, ", caller.where, " does not allow it"));
   }
   return may;
 }
 
 absl::Status OpsActions::Failed(const std::string& asked, const absl::Status& why) {
   const std::string text = WhyNot(why);
-  WriteAudit(absl::StrCat("ops: did not ", asked, ": ", text));
+  WriteAudit(system_, absl::StrCat("ops: did not ", asked, ": ", text));
   return absl::Status(why.code(), text);
 }
 
@@ -269,22 +272,28 @@ absl::StatusOr<std::string> OpsActions::SetLogLevel(const std::string& level) {
   return absl::StrCat("the log has lines of severity ", level, " and above");
 }
 
-OpsActions::Done OpsActions::RestartChild(Pid supervisor, const std::string& child) {
+absl::StatusOr<OpsActions::Done> OpsActions::RestartChild(Pid supervisor, const std::string& child) {
   const SupervisorRef ref(supervisor);
   const std::string shown = absl::StrCat("child '", ShownText(child), "' ");
+  if (IsForgottenWhenDown(supervisor, child)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        TextOf(supervisor), " would forget ", shown,
+        "once it has ended, and could not start it again: expected a child that is neither temporary nor of a pool"));
+  }
   auto answers = std::make_shared<RestartAnswers>();
   const auto on_started = [&system = system_, shown, answers](absl::StatusOr<ChildStarted> started) {
-    system.log().Write(LogSeverity::kWarning, absl::StrCat("ops: ", shown, OutcomeText(started)));
+    WriteAudit(system, absl::StrCat("ops: ", shown, OutcomeText(started)));
     answers->SetStarted(std::move(started));
   };
-  system_.Ask(ref.terminate_child(), understudy::TerminateChild{.id = child}, limits::kOpsRestartWithin,
+  // The child may take any time to stop, and its supervisor goes on stopping it after the deadline of a request. So
+  // neither request has one: else the child would stay down.
+  system_.Ask(ref.terminate_child(), understudy::TerminateChild{.id = child}, limits::kAskTimeoutMax,
               [&system = system_, ref, child, shown, answers, on_started](absl::StatusOr<ChildDone> ended) {
                 if (ended.ok()) {
-                  system.Ask(ref.restart_child(), understudy::RestartChild{.id = child}, limits::kOpsRestartWithin,
+                  system.Ask(ref.restart_child(), understudy::RestartChild{.id = child}, limits::kAskTimeoutMax,
                              on_started);
                 } else {
-                  system.log().Write(LogSeverity::kWarning,
-                                     absl::StrCat("ops: ", shown, "was not ended: ", WhyNot(ended.status())));
+                  WriteAudit(system, absl::StrCat("ops: ", shown, "was not ended: ", WhyNot(ended.status())));
                 }
                 answers->SetEnded(ended.status());
               });

@@ -1,6 +1,6 @@
 // The actions of the operator's service, without gRPC: permission, audit line, effect.
 //
-// Any thread but an actor's turn.
+// Threads: one at a time, not in an actor's turn.
 #ifndef UNDERSTUDY_TRANSPORT_OPS_OPS_ACTIONS_H_
 #define UNDERSTUDY_TRANSPORT_OPS_OPS_ACTIONS_H_
 
@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/message_trace.h"
@@ -19,6 +18,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops_caller.h"
+#include "understudy/transport/ops/refusal_lines.h"
 
 namespace understudy::internal {
 
@@ -26,6 +26,10 @@ class OpsActions {
  public:
   // `system`, and `node` if it is not null, must outlive this object.
   OpsActions(ActorSystem& system, Node* node) : system_(system), node_(node) {}
+  // Writes the lines about refusals that were only counted so far.
+  ~OpsActions();
+  OpsActions(const OpsActions&) = delete;
+  OpsActions& operator=(const OpsActions&) = delete;
 
   // Returns the result of an action, or nullopt while the result is not known yet. Call it until it returns a result,
   // and only while the OpsActions object lives. The result of a restart is returned after limits::kOpsOutcomeWithin at
@@ -34,7 +38,7 @@ class OpsActions {
   // Begins the action of `request` and does not wait for it. PermissionDenied: the action is not allowed.
   // InvalidArgument: no action is named. Errors of the outcome: those of FindActor, of the supervisor, and of the start
   // of a child that was to be started again; Unknown: a restart's supervisor has not ended the child in time;
-  // FailedPrecondition: there is no node to drain.
+  // FailedPrecondition: there is no node to drain, or the supervisor would forget the child that is to be restarted.
   absl::StatusOr<Outcome> Act(const OpsCaller& caller, const proto::ActRequest& request);
   // The actions that a caller must be allowed for that trace.
   static std::vector<OpsAction> ActionsOf(const proto::TraceRequest& request);
@@ -54,13 +58,12 @@ class OpsActions {
   // known yet.
   using Done = std::function<absl::optional<absl::StatusOr<std::string>>()>;
   absl::StatusOr<Done> Carry(const proto::ActRequest& request, const std::string& asked);
-  // Writes a line to the log that the log's rate limit does not suppress.
-  void WriteAudit(absl::string_view line);
   absl::StatusOr<std::string> SetLogLevel(const std::string& level);
-  Done RestartChild(Pid supervisor, const std::string& child);
+  absl::StatusOr<Done> RestartChild(Pid supervisor, const std::string& child);
 
   ActorSystem& system_;
   Node* const node_;
+  RefusalLines refusals_;
 };
 
 }  // namespace understudy::internal

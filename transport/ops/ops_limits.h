@@ -35,6 +35,8 @@ inline constexpr absl::Duration kOpsOutcomeWithin = absl::Milliseconds(500);
 inline constexpr absl::Duration kOpsLingers = absl::Seconds(1);
 // How often the service looks for new connections and for new entries of the streams, while a client is connected.
 inline constexpr absl::Duration kOpsLooksEvery = absl::Milliseconds(50);
+// Places for actors that one ListActors goes through in slices. The answer may then be an empty page.
+inline constexpr size_t kOpsActorsPerSearchMax = 100'000;
 // Names in one reply.
 inline constexpr size_t kNamesPerReplyMax = 1000;
 // Actors in one reply of TopActors, unless the request says otherwise: what a terminal shows.
@@ -56,8 +58,11 @@ inline constexpr absl::Duration kTopAgeMax = absl::Seconds(1);
 inline constexpr int kTopAgePerCost = 20;
 // Names of one actor in a reply, and handlers that await.
 inline constexpr size_t kOpsNamesPerActorMax = 100;
-// The time that the supervisor has for each half of a restart by an operator.
-inline constexpr absl::Duration kOpsRestartWithin = absl::Minutes(1);
+// The lines of the log about refused actions of one caller in that time, so that a caller cannot fill the disk with its
+// refusals; those beyond are counted. More callers than the last number share one such bound.
+inline constexpr int kOpsRefusalLinesMax = 100;
+inline constexpr absl::Duration kOpsRefusalLinesPer = absl::Minutes(1);
+inline constexpr size_t kOpsRefusedCallersMax = 100;
 
 // The longest suspension of an actor by an operator, who may ask for it again: a forgotten one ends by itself before
 // its callers have long given up.

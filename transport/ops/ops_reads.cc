@@ -208,26 +208,32 @@ proto::ListPeersReply ReadPeers(const Node* node) {
   return reply;
 }
 
-proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request) {
-  const ActorPage page =
-      ListActors(system, {.after = request.after(),
-                          .at_most = request.at_most() == 0 ? ActorQuery().at_most : request.at_most(),
-                          .waiting_min = request.waiting_min(),
-                          .text = request.text(),
-                          .state = StateOf(request.state()),
-                          .asking_only = request.asking_only()});
-  proto::ListActorsReply reply;
-  reply.set_next(page.next);
-  ReplyRoom room;
+ActorSearch::ActorSearch(ActorSystem& system, const proto::ListActorsRequest& request)
+    : system_(system),
+      query_{.after = request.after(),
+             .at_most = request.at_most() == 0 ? ActorQuery().at_most
+                                               : std::min<size_t>(request.at_most(), limits::kActorsPerPageMax),
+             .waiting_min = request.waiting_min(),
+             .text = request.text(),
+             .state = StateOf(request.state()),
+             .asking_only = request.asking_only()},
+      end_(request.after() + limits::kOpsActorsPerSearchMax) {}
+
+absl::optional<proto::ListActorsReply> ActorSearch::Look() {
+  const ActorPage page = ListActors(system_, query_);
   for (const ActorInfo& info : page.actors) {
-    ToDetails(info, *reply.add_actors());
+    ToDetails(info, *reply_.add_actors());
     // One actor without its mailboxes always has room (limits::kOpsNamesPerActorMax).
-    if (room.Takes(reply.actors(reply.actors_size() - 1)) || reply.actors_size() == 1) continue;
-    reply.mutable_actors()->RemoveLast();
-    reply.set_next(info.pid.cell());
-    break;
+    if (room_.Takes(reply_.actors(reply_.actors_size() - 1)) || reply_.actors_size() == 1) continue;
+    reply_.mutable_actors()->RemoveLast();
+    reply_.set_next(info.pid.cell());
+    return reply_;
   }
-  return reply;
+  query_.after = page.next;
+  query_.at_most -= page.actors.size();
+  if (page.next != 0 && page.next < end_ && query_.at_most > 0) return absl::nullopt;
+  reply_.set_next(page.next);
+  return reply_;
 }
 
 TopBy OrderOf(proto::TopOrder order) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/actor_info.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/inspection.h"
@@ -56,7 +57,22 @@ absl::StatusOr<Pid> FindActor(ActorSystem& system, absl::string_view text);
 proto::NodeDetails ReadNode(ActorSystem& system, const Node* node);
 proto::PeerDetails DetailsOf(const PeerStatus& peer);
 proto::ListPeersReply ReadPeers(const Node* node);
-proto::ListActorsReply ReadActors(ActorSystem& system, const proto::ListActorsRequest& request);
+// The answer to one ListActors, from looks in slices, so that a search among many actors keeps no other caller waiting.
+// Lifetime: the system outlives it.
+class ActorSearch {
+ public:
+  ActorSearch(ActorSystem& system, const proto::ListActorsRequest& request);
+
+  // Looks at some more actors. Returns the answer when it is known; until then call again.
+  absl::optional<proto::ListActorsReply> Look();
+
+ private:
+  ActorSystem& system_;
+  ActorQuery query_;
+  const uint64_t end_;  // actors with this place and above are for the next page
+  proto::ListActorsReply reply_;
+  ReplyRoom room_;
+};
 TopBy OrderOf(proto::TopOrder order);
 // `actors`, as far as they fit into a reply.
 proto::ListActorsReply TopReply(const std::vector<ActorInfo>& actors);

@@ -44,6 +44,7 @@
 #include "understudy/transport/ops/ops_limits.h"
 #include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/sockets/acceptor.h"
+#include "understudy/transport/sockets/thread.h"
 #include "understudy/transport/sockets/unix_socket.h"
 
 namespace understudy::internal {
@@ -306,7 +307,7 @@ absl::Status OpsServer::Loop::Start(const Credentials& credentials) {
                                                   .on_answered = [this](const std::string& peer) { NoteAnswer(peer); },
                                                   .warn = [this](absl::string_view what) { Warn(what); }});
   Call::AwaitNext(*calls_);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread([this] { Run(); });
   return absl::OkStatus();
 }
 

@@ -15,7 +15,7 @@
 
 namespace understudy::internal {
 
-absl::optional<proto::ListActorsReply> TopScans::Look(const proto::TopActorsRequest& request) {
+absl::optional<proto::ListActorsReply> TopScans::Look(const proto::TopActorsRequest& request, Share& share) {
   const size_t count =
       request.at_most() == 0 ? limits::kTopActorsUsual : std::min<size_t>(request.at_most(), limits::kActorsPerPageMax);
   const TopBy by = OrderOf(request.by());
@@ -24,21 +24,21 @@ absl::optional<proto::ListActorsReply> TopScans::Look(const proto::TopActorsRequ
   if (order.last.has_value() && now >= order.last->good_until) order.last.reset();
   const bool is_known = order.last.has_value() && order.last->count >= count;
   if (!is_known) {
-    if (order.scan == nullptr) {
-      order.scan = std::make_unique<Scan>(system_, count, by);
-      order.scan->begun = now;
+    share = order.scan.lock();
+    if (share == nullptr) {
+      share = std::make_shared<Scan>(system_, count, by);
+      share->begun = now;
+      order.scan = share;
       ++begun_;
     }
-    const bool is_over = order.scan->top.Step(limits::kTopSlicePlaces);
-    if (is_over) {
-      order.last =
-          Answer{.reply = TopReply(order.scan->top.Take()), .count = order.scan->count, .begun = order.scan->begun};
-    }
-    order.scan->cost += clock_.Now() - now;
+    const bool is_over = share->top.Step(limits::kTopSlicePlaces);
+    if (is_over)
+      order.last = Answer{.reply = TopReply(share->top.Take()), .count = share->count, .begun = share->begun};
+    share->cost += clock_.Now() - now;
     if (is_over) {
       order.last->good_until =
-          order.last->begun + std::min<absl::Duration>(limits::kTopAgeMax, limits::kTopAgePerCost * order.scan->cost);
-      order.scan = nullptr;
+          order.last->begun + std::min<absl::Duration>(limits::kTopAgeMax, limits::kTopAgePerCost * share->cost);
+      order.scan.reset();
     }
     // A scan that another caller had begun may be for fewer actors: the next call begins another.
     if (!is_over || order.last->count < count) return absl::nullopt;

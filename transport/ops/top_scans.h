@@ -19,13 +19,20 @@
 namespace understudy::internal {
 
 class TopScans {
+  struct Scan;
+
  public:
   // `clock` is for the cost of scans and the age of answers.
   explicit TopScans(ActorSystem& system, Clock& clock = Clock::Real()) : system_(system), clock_(clock) {}
 
-  // Goes on with the scan that `request` needs, for one slice. Returns the answer, at most limits::kTopAgeMax old, when
-  // it is known; until then call again. Several callers may do so in turn, and share a scan.
-  absl::optional<proto::ListActorsReply> Look(const proto::TopActorsRequest& request);
+  // What a caller has of a scan that it waits for.
+  using Share = std::shared_ptr<Scan>;
+
+  // Goes on with the scan that `request` needs, for one slice. Returns the answer when it is known; until then call
+  // again, with the same `share`, which is null at first. Several callers may do so in turn, and share a scan. A scan
+  // ends when no caller has a share of it, so that nobody is told what was seen long ago. The answer of a scan that has
+  // ended serves others for limits::kTopAgeMax at most.
+  absl::optional<proto::ListActorsReply> Look(const proto::TopActorsRequest& request, Share& share);
 
   // Scans that have begun, since this object was made.
   int begun() const { return begun_; }
@@ -45,7 +52,7 @@ class TopScans {
     MonotonicTime good_until;
   };
   struct Order {
-    std::unique_ptr<Scan> scan;  // that is under way; null: none
+    std::weak_ptr<Scan> scan;  // that is under way
     absl::optional<Answer> last;
   };
 

@@ -228,6 +228,22 @@ TEST(InspectionTest, PagesGoThroughAllActorsOnce) {
   EXPECT_GE(pages, 4);
 }
 
+TEST(InspectionTest, AQueryReadsSoManyActorsAtMostAndTheNextOneGoesOn) {
+  TestSystem system;
+  for (size_t i = 0; i < limits::kActorsReadPerLookMax + 10; ++i) system.Spawn<Shop>();
+  const Ref<Shop> last = system.Spawn<Shop>(SpawnOptions{.registered_as = "corner"});
+  system.RunUntilIdle();
+  const ActorPage first = ListActors(system, {.text = "corner"});
+  EXPECT_THAT(first.actors, IsEmpty());
+  ASSERT_EQ(first.next, limits::kActorsReadPerLookMax);
+  const ActorPage second = ListActors(system, {.after = first.next, .text = "corner"});
+  EXPECT_THAT(second.actors, ElementsAre(Field(&ActorInfo::pid, last.pid())));
+  EXPECT_EQ(second.next, 0U);
+  ASSERT_TRUE(last[&Shop::item].Send(1).ok());
+  EXPECT_THAT(ListActors(system, {.waiting_min = 1}).actors, ElementsAre(Field(&ActorInfo::pid, last.pid())))
+      << "the others' counters say enough";
+}
+
 TEST(InspectionTest, AQueryFiltersByTextByWaitingMessagesAndByState) {
   TestSystem system;
   const Ref<Shop> shop = system.Spawn<Shop>(SpawnOptions{.registered_as = "corner"});

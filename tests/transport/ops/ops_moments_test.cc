@@ -2,8 +2,11 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -12,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -27,6 +31,7 @@
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/ops/ops_client.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/ops/ops_server.h"
 
 namespace understudy {
 namespace {
@@ -91,6 +96,23 @@ TEST_F(OpsMomentsTest, TextsOfProgramsArePrintableInEveryReplyAndInTheLog) {
     if (line.find("ops: ") == std::string::npos) continue;
     EXPECT_EQ(PrintableText(line, Backslashes::kKeep), line);
   }
+}
+
+TEST_F(OpsMomentsTest, NoSignalIsDeliveredToItsThread) {
+  std::atomic<bool> is_blocked{false};
+  internal::OpsMethods methods;
+  methods.unary["/understudy.proto.Ops/GetNode"] = [&](const auto& /*caller*/, const std::string& /*request*/) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    is_blocked.store(sigismember(&blocked, SIGTERM) == 1);
+    return std::string();
+  };
+  const absl::StatusOr<std::unique_ptr<internal::OpsServer>> server = internal::OpsServer::Start(
+      {.address = {.reach = NodeAddress::Reach::kUnixSocket, .path = SocketPath()}, .uid = geteuid()}, methods,
+      [](absl::string_view) {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_TRUE(GetNode(*NewStub()).ok());
+  EXPECT_TRUE(is_blocked.load());
 }
 
 TEST_F(OpsMomentsTest, ItAnswersWhileTheSystemShutsDownAndAfterwards) {

@@ -44,8 +44,16 @@ using ::testing::SizeIs;
 
 proto::ListActorsReply Top(ActorSystem& system, const proto::TopActorsRequest& request) {
   internal::TopScans scans(system);
+  internal::TopScans::Share share;
   absl::optional<proto::ListActorsReply> reply;
-  while (!reply.has_value()) reply = scans.Look(request);
+  while (!reply.has_value()) reply = scans.Look(request, share);
+  return *reply;
+}
+
+proto::ListActorsReply Actors(ActorSystem& system, const proto::ListActorsRequest& request) {
+  internal::ActorSearch search(system, request);
+  absl::optional<proto::ListActorsReply> reply;
+  while (!reply.has_value()) reply = search.Look();
   return *reply;
 }
 
@@ -130,16 +138,42 @@ TEST(ReadActorsTest, AnyPageAndSizeIsAnswered) {
   system.RunUntilIdle();
   proto::ListActorsRequest request;
   request.set_at_most(UINT32_MAX);
-  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(3));
+  EXPECT_THAT(Actors(system, request).actors(), SizeIs(3));
   for (const uint64_t after : {uint64_t{1} << 31, uint64_t{UINT32_MAX}, UINT64_MAX - 1, UINT64_MAX}) {
     request.set_after(after);
-    const proto::ListActorsReply reply = internal::ReadActors(system, request);
+    const proto::ListActorsReply reply = Actors(system, request);
     EXPECT_THAT(reply.actors(), SizeIs(0)) << after;
     EXPECT_EQ(reply.next(), 0U) << after;
   }
   request.set_after(0);
   request.set_state(static_cast<proto::ActorStateValue>(77));
-  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(3)) << "an unknown state filters nothing";
+  EXPECT_THAT(Actors(system, request).actors(), SizeIs(3)) << "an unknown state filters nothing";
+}
+
+TEST(ReadActorsTest, ASearchIsMadeInSlicesUntilAPageIsFullOrABoundIsReached) {
+  TestSystem system;
+  constexpr size_t kActors = 3 * limits::kActorsReadPerLookMax;
+  for (size_t i = 0; i < kActors; ++i) system.Spawn<Clerk>();
+  const Ref<Clerk> last = system.Spawn<Clerk>(SpawnOptions{.registered_as = "last"});
+  system.RunUntilIdle();
+  proto::ListActorsRequest request;
+  request.set_text("last");
+  internal::ActorSearch search(system, request);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(search.Look().has_value()) << i;
+  const absl::optional<proto::ListActorsReply> reply = search.Look();
+  ASSERT_TRUE(reply.has_value());
+  ASSERT_THAT(reply->actors(), SizeIs(1));
+  EXPECT_EQ(reply->actors(0).pid(), TextOf(last.pid()));
+  EXPECT_EQ(reply->next(), 0U);
+  request.set_text("Clerk");
+  request.set_at_most(limits::kActorsPerPageMax);
+  EXPECT_THAT(Actors(system, request).actors(), SizeIs(limits::kActorsPerPageMax));
+  request.set_text("nobody");
+  for (size_t i = kActors; i < limits::kOpsActorsPerSearchMax; ++i) system.Spawn<Clerk>();
+  system.RunUntilIdle();
+  const proto::ListActorsReply nobody = Actors(system, request);
+  EXPECT_THAT(nobody.actors(), SizeIs(0));
+  EXPECT_EQ(nobody.next(), limits::kOpsActorsPerSearchMax);
 }
 
 TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
@@ -155,7 +189,7 @@ TEST(ReadActorsTest, AReplyIsBoundedInBytesAndTheNextOneGoesOn) {
   std::set<std::string> pids;
   int pages = 0;
   do {
-    const proto::ListActorsReply reply = internal::ReadActors(system, request);
+    const proto::ListActorsReply reply = Actors(system, request);
     EXPECT_LE(reply.ByteSizeLong(), limits::kOpsReplyBytesMax);
     for (const proto::ActorDetails& actor : reply.actors()) EXPECT_TRUE(pids.insert(actor.pid()).second);
     request.set_after(reply.next());
@@ -209,7 +243,7 @@ TEST(ReadActorsTest, ATextIsFoundInTheBehaviorAndInTheParent) {
   const auto count = [&](const std::string& text) {
     proto::ListActorsRequest request;
     request.set_text(text);
-    return internal::ReadActors(system, request).actors_size();
+    return Actors(system, request).actors_size();
   };
   EXPECT_EQ(count("working"), 2);
   EXPECT_EQ(count("quiet"), 1);
@@ -421,13 +455,13 @@ TEST(ReadActorsTest, WhoWaitsForWhoseAnswersIsTold) {
   system.RunUntilIdle();
   proto::ListActorsRequest request;
   request.set_asking_only(true);
-  proto::ListActorsReply reply = internal::ReadActors(system, request);
+  proto::ListActorsReply reply = Actors(system, request);
   ASSERT_THAT(reply.actors(), SizeIs(1));
   EXPECT_EQ(reply.actors(0).pid(), internal::TextOf(taker.pid()));
   EXPECT_THAT(reply.actors(0).asks(), ElementsAre(internal::TextOf(giver.pid())));
   giver[&Giver::open].Tell(1);
   system.RunUntilIdle();
-  EXPECT_THAT(internal::ReadActors(system, request).actors(), SizeIs(0));
+  EXPECT_THAT(Actors(system, request).actors(), SizeIs(0));
 }
 
 proto::DeadLetterEntry Entry(const std::string& why) {

@@ -54,8 +54,9 @@ class TopScansTest : public ::testing::Test {
     return actor;
   }
   proto::ListActorsReply Answer(const proto::TopActorsRequest& request) {
+    TopScans::Share share;
     absl::optional<proto::ListActorsReply> answer;
-    while (!answer.has_value()) answer = scans_.Look(request);
+    while (!answer.has_value()) answer = scans_.Look(request, share);
     return *answer;
   }
   static proto::TopActorsRequest Top(uint32_t at_most, proto::TopOrder by = proto::BY_WAITING) {
@@ -96,14 +97,30 @@ TEST_F(TopScansTest, TheAgeOfTheOldestMessageIsToldAndOrdersActors) {
 TEST_F(TopScansTest, AScanOfManyActorsIsMadeInSlicesAndSharedByItsCallers) {
   for (size_t i = 0; i < 2 * limits::kTopSlicePlaces; ++i) (void)system_.Spawn<Shut>();
   const Ref<Shut> last = Spawn(2);
-  EXPECT_FALSE(scans_.Look(Top(5)).has_value());
-  EXPECT_FALSE(scans_.Look(Top(5)).has_value()) << "another caller goes on with the scan";
-  const absl::optional<proto::ListActorsReply> answer = scans_.Look(Top(5));
+  TopScans::Share one;
+  TopScans::Share other;
+  EXPECT_FALSE(scans_.Look(Top(5), one).has_value());
+  EXPECT_FALSE(scans_.Look(Top(5), other).has_value()) << "another caller goes on with the scan";
+  one = nullptr;
+  const absl::optional<proto::ListActorsReply> answer = scans_.Look(Top(5), other);
   ASSERT_TRUE(answer.has_value());
   ASSERT_THAT(answer->actors(), SizeIs(1));
   EXPECT_EQ(answer->actors(0).pid(), internal::TextOf(last.pid()));
-  EXPECT_TRUE(scans_.Look(Top(5)).has_value());
+  EXPECT_TRUE(scans_.Look(Top(5), one).has_value());
   EXPECT_EQ(scans_.begun(), 1);
+}
+
+TEST_F(TopScansTest, AScanThatAllItsCallersHaveLeftIsNotGoneOnWith) {
+  const Ref<Shut> first = Spawn(0);
+  for (size_t i = 0; i < limits::kTopSlicePlaces; ++i) (void)system_.Spawn<Shut>();
+  executor_.RunUntilIdle();
+  TopScans::Share left;
+  EXPECT_FALSE(scans_.Look(Top(5), left).has_value());
+  left = nullptr;
+  first[&Shut::shut].Tell(1);
+  const proto::ListActorsReply top = Answer(Top(5));
+  ASSERT_THAT(top.actors(), SizeIs(1));
+  EXPECT_EQ(top.actors(0).pid(), internal::TextOf(first.pid()));
 }
 
 TEST_F(TopScansTest, AnAnswerServesTwentyTimesTheTimeOfItsScanAndAtMostASecond) {

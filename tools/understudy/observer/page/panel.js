@@ -161,7 +161,9 @@ export class Panel {
       add('suspend', 'Suspend for 30s', {action: 'SUSPEND', actor: pid, time_nanos: '30000000000'},
         'Its messages wait for 30 seconds, unless you resume it before. Timers, signals and handlers that have begun go on.');
     }
-    if (supervisor && child) {
+    // Of its own accord a supervisor forgets such a child, so it could not be started again.
+    const isForgotten = child?.restart === 'temporary' || this.node.supervisors.get(supervisor)?.is_pool;
+    if (supervisor && child && !isForgotten) {
       add('restart', 'Restart', {action: 'RESTART', actor: supervisor, child: child.id},
         'The child is ended and started again, without counting as a restart.');
     }
