@@ -161,19 +161,7 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
       {"waits", &AddWaits},
       {"peers", &AddPeers},
       {"names", &AddNames}};
-  const auto add = shown.find(what);
-  if (add == shown.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("cluster does not show '", PrintableText(what),
-                                                   "': expected tree, top, ps, waits, peers or names"));
-  }
-  if (arguments.dot && what != "tree" && what != "waits" && what != "peers") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'cluster ", what, "' takes no --dot: expected tree, waits or peers"));
-  }
-  if (!arguments.by.empty() && (what != "top" || arguments.by == "handler-time")) {
-    return absl::InvalidArgumentError(absl::StrCat("'cluster ", what, "' takes no --by=", arguments.by,
-                                                   ": expected top with waiting, age or waiting-bytes"));
-  }
+  const auto& add = shown.at(what);
   Answers all;
   size_t failed = 0;
   for (size_t i = 1; i < arguments.operands.size(); ++i) {
@@ -181,7 +169,7 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
     absl::Status added = CheckTarget(target);
     if (added.ok()) {
       OpsChannel node(target);
-      added = add->second(node, all);
+      added = add(node, all);
     }
     if (added.ok()) continue;
     ++failed;
