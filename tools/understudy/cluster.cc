@@ -40,8 +40,8 @@ struct Answers {
 };
 
 absl::Status AddTree(OpsChannel& node, Answers& all) {
-  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(
-      SIZE_MAX, [&node](const auto& request) { return node.Ask(&Stub::GetTree, request, kAnswersWithin); });
+  absl::StatusOr<proto::GetTreeReply> tree =
+      AllTreePages({}, [&node](const auto& request) { return node.Ask(&Stub::GetTree, request, kAnswersWithin); });
   if (!tree.ok()) return tree.status();
   if (all.tree.clock_nanos() != 0) MoveClock(all.tree.clock_nanos(), *tree);
   all.tree.MergeFrom(*tree);
