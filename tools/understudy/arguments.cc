@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "understudy/actors/printable_text.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
+#include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/options.h"
 
 namespace understudy::tool {
@@ -101,7 +102,7 @@ constexpr Command kCommands[] = {
      "                that, and its log says who asked. The command asks first, because contents may be private.\n"
      "  --yes         does not ask\n"},
     {"cluster", "tree|top|ps|waits|peers|names ADDRESS...", 1 + limits::kObservedNodesMax, "--by --dot",
-     "show several nodes as one: their tree, busiest actors, actors, who waits for whom, or peers",
+     "show several nodes as one: their tree, busiest actors, actors, who waits for whom, peers, or names",
      "Each ADDRESS is what --ops names. If a node does not answer, the command says so, shows the others and\n"
      "ends with exit status 1.\n"
      "  --by=KEY  for top: the order, as of understudy top: waiting, age or waiting-bytes\n"
@@ -120,6 +121,8 @@ constexpr Command kCommands[] = {
     {"completion", "bash", 1, "", "print a script that completes command lines: source <(understudy completion bash)",
      "", /*asks_node=*/false},
 };
+
+constexpr char kClusterViews[] = "tree top ps waits peers names";
 
 const Command* FindCommand(absl::string_view name) {
   const auto* const found = std::find_if(std::begin(kCommands), std::end(kCommands),
@@ -192,6 +195,46 @@ std::string Usage(const Command& command) {
   return text;
 }
 
+// OK if the command line asks for a view of cluster that there is, with options that the view takes.
+absl::Status CheckClusterView(const Arguments& arguments) {
+  const std::string& view = arguments.operands[0];
+  const std::vector<std::string> views = absl::StrSplit(kClusterViews, ' ');
+  if (std::find(views.begin(), views.end(), view) == views.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("cluster does not show '", PrintableText(view),
+                                                   "': expected tree, top, ps, waits, peers or names"));
+  }
+  if (arguments.dot && view != "tree" && view != "waits" && view != "peers") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'cluster ", view, "' takes no --dot: expected tree, waits or peers"));
+  }
+  if (!arguments.by.empty() && (view != "top" || arguments.by == "handler-time")) {
+    return absl::InvalidArgumentError(absl::StrCat("'cluster ", view, "' takes no --by=", arguments.by,
+                                                   ": expected top with waiting, age or waiting-bytes"));
+  }
+  return absl::OkStatus();
+}
+
+// Names the node or the nodes of a command that asks some.
+absl::Status SetNodes(absl::string_view environment, Arguments& arguments) {
+  if (arguments.command == "cluster" || (arguments.command == "observe" && !arguments.operands.empty())) {
+    if (!arguments.ops.empty()) arguments.operands.push_back(std::exchange(arguments.ops, ""));
+    for (std::string& operand : arguments.operands) operand = std::string(absl::StripPrefix(operand, "unix:"));
+  } else {
+    if (arguments.ops.empty()) arguments.ops = std::string(absl::StripPrefix(environment, "unix:"));
+    if (arguments.ops.empty()) {
+      return Wrong("no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS", "");
+    }
+    if (arguments.command == "observe") arguments.operands = {std::exchange(arguments.ops, "")};
+  }
+  std::vector<std::string> addresses = {arguments.ops};
+  if (arguments.command == "cluster" || arguments.command == "observe") addresses = arguments.operands;
+  absl::Status checked = arguments.command == "cluster" ? CheckClusterView(arguments) : absl::OkStatus();
+  for (size_t i = arguments.command == "cluster" ? 1 : 0; i < addresses.size(); ++i) {
+    checked.Update(CheckAddress({.address = addresses[i], .tls = arguments.tls}));
+  }
+  return checked.ok() ? checked : Wrong(checked.message(), arguments.command);
+}
+
 }  // namespace
 
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, absl::string_view environment) {
@@ -230,7 +273,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
     return Wrong(absl::StrCat("'", command->name, "' takes --json or --dot, not both"), command->name);
   }
   const size_t least = arguments.command == "cluster" ? 2 : TakesNoOperand(*command) ? 0 : command->operand_count;
-  if (arguments.operands.size() < least || arguments.operands.size() > command->operand_count) {
+  const bool is_other_shell =
+      arguments.command == "completion" && arguments.operands != std::vector<std::string>{"bash"};
+  if (arguments.operands.size() < least || arguments.operands.size() > command->operand_count || is_other_shell) {
     return Wrong(
         absl::StrCat("'", command->name, "' takes ", command->operand_count == 0 ? "no operand" : command->operands,
                      ", got ", arguments.operands.empty() ? "nothing" : absl::StrJoin(arguments.operands, " ", Quoted)),
@@ -243,17 +288,9 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words, 
       return Wrong(parsed.message(), arguments.command);
     }
   }
-  if (!command->asks_node) return arguments;
-  if (arguments.command == "cluster" || (arguments.command == "observe" && !arguments.operands.empty())) {
-    if (!arguments.ops.empty()) arguments.operands.push_back(std::exchange(arguments.ops, ""));
-    for (std::string& operand : arguments.operands) operand = std::string(absl::StripPrefix(operand, "unix:"));
-    return arguments;
+  if (command->asks_node) {
+    if (absl::Status named = SetNodes(environment, arguments); !named.ok()) return named;
   }
-  if (arguments.ops.empty()) arguments.ops = std::string(absl::StripPrefix(environment, "unix:"));
-  if (arguments.ops.empty()) {
-    return Wrong("no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS", "");
-  }
-  if (arguments.command == "observe") arguments.operands = {std::exchange(arguments.ops, "")};
   return arguments;
 }
 
@@ -297,7 +334,7 @@ std::string BashCompletion() {
     }
     for (const std::string& option : options) words.push_back(absl::StrCat(option, HasValue(option) ? "=" : ""));
     if (command.name == absl::string_view("completion")) words.emplace_back("bash");
-    if (command.name == absl::string_view("cluster")) words.emplace_back("tree top ps peers waits");
+    if (command.name == absl::string_view("cluster")) words.emplace_back(kClusterViews);
     absl::StrAppend(&cases, "    ", command.name, ") words='", absl::StrJoin(words, " "), "' ;;\n");
   }
   return absl::StrCat(
@@ -307,18 +344,26 @@ std::string BashCompletion() {
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    case ${COMP_WORDS[i]} in\n"
       "    -* | = | help) ;;\n"
-      "    *) [[ ${COMP_WORDS[i - 1]} == @(=|--ops|--cert|--key|--ca|--port|--for|--messages|--every) ]] || { "
-      "command=${COMP_WORDS[i]}; break; } ;;\n"
+      "    *) [[ ${COMP_WORDS[i - 1]} == @(=|",
+      absl::StrJoin(OptionsWithValue(), "|"),
+      ") ]] || { command=${COMP_WORDS[i]}; break; } ;;\n"
       "    esac\n"
       "  done\n"
       "  case $command in\n"
       "    '') words='help --help --ops= ",
       absl::StrJoin(names, " "), "' ;;\n", cases,
       "  esac\n"
-      "  if [[ $word == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|--ops|--cert|--key|--ca) ]]; then\n"
-      "    COMPREPLY=($(compgen -f -- \"${word#=}\"))\n"
-      "    return\n"
-      "  fi\n"
+      "  local option=${COMP_WORDS[COMP_CWORD - 1]}\n"
+      "  [[ $option == = ]] && option=${COMP_WORDS[COMP_CWORD - 2]}\n"
+      "  case $option in\n"
+      "  --by) COMPREPLY=($(compgen -W '",
+      kTopOrders,
+      "' -- \"${word#=}\")); return ;;\n"
+      "  --ops | --cert | --key | --ca) COMPREPLY=($(compgen -f -- \"${word#=}\")); return ;;\n"
+      "  ",
+      absl::StrJoin(OptionsWithValue(), " | "),
+      ") COMPREPLY=(); return ;;\n"
+      "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
       "  [[ $command == @(lint|observe|cluster) ]] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
       "  [[ ${COMPREPLY[0]} == --*= ]] && compopt -o nospace\n"

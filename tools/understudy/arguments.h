@@ -29,7 +29,7 @@ struct Arguments {
   bool json = false;
   bool dot = false;       // tree, waits, peers, cluster
   bool watch = false;     // top
-  std::string by;         // top: "waiting", "age" or "handler-time"; empty: "waiting"
+  std::string by;         // top: one of kTopOrders (options.h); empty: "waiting"
   bool follow = false;    // dead-letters, events, crashes
   bool yes = false;       // stop, kill, restart, drain, log-level, suspend, resume, trace --contents
   bool contents = false;  // trace

@@ -121,7 +121,7 @@ class Client {
 
 absl::Status Client::Tree() {
   const absl::StatusOr<proto::GetTreeReply> tree =
-      AllTreePages(SIZE_MAX, [this](const auto& request) { return Ask(&proto::Ops::Stub::GetTree, request); });
+      AllTreePages({}, [this](const auto& request) { return Ask(&proto::Ops::Stub::GetTree, request); });
   if (!tree.ok()) return tree.status();
   out_ << (arguments_.json ? FormatJson(*tree) : arguments_.dot ? TreeDot(*tree) : FormatTree(*tree));
   return absl::OkStatus();

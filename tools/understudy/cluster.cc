@@ -40,8 +40,8 @@ struct Answers {
 };
 
 absl::Status AddTree(OpsChannel& node, Answers& all) {
-  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(
-      SIZE_MAX, [&node](const auto& request) { return node.Ask(&Stub::GetTree, request, kAnswersWithin); });
+  absl::StatusOr<proto::GetTreeReply> tree =
+      AllTreePages({}, [&node](const auto& request) { return node.Ask(&Stub::GetTree, request, kAnswersWithin); });
   if (!tree.ok()) return tree.status();
   if (all.tree.clock_nanos() != 0) MoveClock(all.tree.clock_nanos(), *tree);
   all.tree.MergeFrom(*tree);
@@ -161,19 +161,7 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
       {"waits", &AddWaits},
       {"peers", &AddPeers},
       {"names", &AddNames}};
-  const auto add = shown.find(what);
-  if (add == shown.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("cluster does not show '", PrintableText(what),
-                                                   "': expected tree, top, ps, waits, peers or names"));
-  }
-  if (arguments.dot && what != "tree" && what != "waits" && what != "peers") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'cluster ", what, "' takes no --dot: expected tree, waits or peers"));
-  }
-  if (!arguments.by.empty() && (what != "top" || arguments.by == "handler-time")) {
-    return absl::InvalidArgumentError(absl::StrCat("'cluster ", what, "' takes no --by=", arguments.by,
-                                                   ": expected top with waiting, age or waiting-bytes"));
-  }
+  const auto& add = shown.at(what);
   Answers all;
   size_t failed = 0;
   for (size_t i = 1; i < arguments.operands.size(); ++i) {
@@ -181,7 +169,7 @@ absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal) {
     absl::Status added = CheckTarget(target);
     if (added.ok()) {
       OpsChannel node(target);
-      added = add->second(node, all);
+      added = add(node, all);
     }
     if (added.ok()) continue;
     ++failed;

@@ -23,8 +23,7 @@ absl::StatusOr<proto::NodePeers> ReadNodePeers(OpsChannel& node, std::chrono::mi
 // Asks the nodes of arguments.operands, one after another, and writes their answers as one. In the answer to "tree", a
 // supervisor that was started from another node (Remote) stands below its parent; in the answer to "top", the busiest
 // actors of all nodes come first; in the answer to "names", a name stands twice if two nodes know two owners. A node's
-// error is written to terminal.prompt. Errors: Unavailable if some node has not answered; InvalidArgument if cluster
-// has no such view.
+// error is written to terminal.prompt. Errors: Unavailable if some node has not answered.
 absl::Status RunCluster(const Arguments& arguments, const Terminal& terminal);
 
 }  // namespace understudy::tool

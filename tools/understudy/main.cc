@@ -39,15 +39,12 @@ understudy::tool::Window WindowOfOutput() {
 absl::Status Run(const Arguments& arguments) {
   if (arguments.command == "lint") return understudy::tool::RunLint(arguments, std::cout);
   if (arguments.command == "observe") return understudy::tool::RunObserve(arguments, std::cout);
-  if (arguments.command != "completion") {
-    return understudy::tool::RunCommand(
-        arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr, .window = &WindowOfOutput});
+  if (arguments.command == "completion") {
+    std::cout << understudy::tool::BashCompletion();
+    return absl::OkStatus();
   }
-  if (arguments.operands[0] != "bash") {
-    return absl::InvalidArgumentError("there is no completion for that shell: expected bash");
-  }
-  std::cout << understudy::tool::BashCompletion();
-  return absl::OkStatus();
+  return understudy::tool::RunCommand(
+      arguments, {.in = std::cin, .out = std::cout, .prompt = std::cerr, .window = &WindowOfOutput});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace understudy::tool {
 
 // Serves the page for the nodes of arguments.operands, and writes its address to `out`. Returns when SIGINT, SIGTERM or
 // SIGHUP comes. Call while the program has no other thread. Errors: the errors of Observer::Start; if no node can be
-// asked, the first node's error.
+// asked, the first node's error; InvalidArgument if the files for tls:// addresses are wrong.
 absl::Status RunObserve(const Arguments& arguments, std::ostream& out);
 
 }  // namespace understudy::tool

@@ -36,6 +36,11 @@ constexpr int kReconnectsWithinMillis = 1000;
 // What a node on a busy machine may take to answer a new connection. gRPC 1.51 ends an attempt after this time.
 constexpr int kConnectsWithinMillis = 5000;
 
+// Over TCP, a node whose machine is gone says nothing, so it is asked for a sign of life while a call is under way. A
+// server of gRPC ends connections on which such pings come more often than every five minutes.
+constexpr int kKeepaliveEveryMillis = 6 * 60 * 1000;
+constexpr int kKeepaliveWithinMillis = 20 * 1000;
+
 constexpr char kTls[] = "tls://";
 constexpr char kTcp[] = "tcp://";
 
@@ -53,8 +58,20 @@ std::pair<std::string, std::string> NodeAndHost(absl::string_view address) {
   return {std::string(rest.substr(0, at)), std::string(rest.substr(at + 1))};
 }
 
+bool IsSocketPath(absl::string_view address) {
+  return !absl::StartsWith(address, kTls) && !absl::StartsWith(address, kTcp);
+}
+
 std::shared_ptr<grpc::Channel> Connect(const OpsTarget& target) {
   grpc::ChannelArguments arguments;
+  if (!IsSocketPath(target.address)) {
+    if (!CheckTarget(target).ok()) return grpc::CreateCustomChannel(target.address, nullptr, arguments);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveEveryMillis);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveWithinMillis);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // without this, the third ping is never sent
+  }
+  // The environment does not decide where the tool connects.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis / 4);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectsWithinMillis);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectsWithinMillis);
@@ -67,9 +84,8 @@ std::shared_ptr<grpc::Channel> Connect(const OpsTarget& target) {
                                                            .pem_cert_chain = TextOf(target.tls.certificate_file)}),
                                      arguments);
   }
-  const std::string where = absl::StartsWith(target.address, kTcp)
-                                ? std::string(absl::StripPrefix(target.address, kTcp))
-                                : absl::StrCat("unix:", target.address);
+  const std::string where = IsSocketPath(target.address) ? absl::StrCat("unix:", target.address)
+                                                         : std::string(absl::StripPrefix(target.address, kTcp));
   return grpc::CreateCustomChannel(where, grpc::InsecureChannelCredentials(), arguments);
 }
 
@@ -125,10 +141,10 @@ void MakePrintable(google::protobuf::Message& message) {
   }
 }
 
-absl::Status CheckTarget(const OpsTarget& target) {
+absl::Status CheckAddress(const OpsTarget& target) {
+  if (IsSocketPath(target.address)) return absl::OkStatus();
   const std::string shown = PrintableText(target.address, Backslashes::kKeep);
   const bool is_tls = absl::StartsWith(target.address, kTls);
-  if (!is_tls && !absl::StartsWith(target.address, kTcp)) return CheckSocket(target.address);
   const auto [node, host] = NodeAndHost(is_tls ? target.address : absl::StripPrefix(target.address, kTcp));
   const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(host);
   if (!address.ok() || address->reach == NodeAddress::Reach::kUnixSocket) {
@@ -153,7 +169,13 @@ absl::Status CheckTarget(const OpsTarget& target) {
       return absl::InvalidArgumentError(absl::StrCat(shown, " needs your certificate: expected ", option, "=FILE too"));
     }
   }
-  return Credentials::Tls(target.tls).Check();
+  return absl::OkStatus();
+}
+
+absl::Status CheckTarget(const OpsTarget& target) {
+  if (absl::Status address = CheckAddress(target); !address.ok()) return address;
+  if (IsSocketPath(target.address)) return CheckSocket(target.address);
+  return absl::StartsWith(target.address, kTls) ? Credentials::Tls(target.tls).Check() : absl::OkStatus();
 }
 
 OpsChannel::OpsChannel(const OpsTarget& target) : stub_(proto::Ops::NewStub(Connect(target))) {}

@@ -29,6 +29,10 @@ struct OpsTarget {
   TlsFiles tls = {};  // for tls://
 };
 
+// InvalidArgument: the address is not one of those above, or is of tls:// and a file of `tls` is not named. Reads no
+// file.
+absl::Status CheckAddress(const OpsTarget& target);
+
 // Returns an error if this machine alone shows that the target is wrong: its address, the files of `tls`, or the
 // socket's file. NotFound means that there is no such file; the target can still be reached once its node runs.
 absl::Status CheckTarget(const OpsTarget& target);
@@ -43,8 +47,8 @@ class OpsChannel {
   template <class Request, class Reply>
   using Method = grpc::Status (proto::Ops::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
-  // Connects when it is used first, and again after a connection has ended. Reads the files of target.tls now. A target
-  // that CheckTarget refuses is never reached.
+  // Connects when it is used first, and again after a connection has ended. Reads the files of target.tls now. A
+  // tls:// or tcp:// target that CheckTarget refuses now is never reached: all calls fail with InvalidArgument.
   explicit OpsChannel(const OpsTarget& target);
 
   // Waits for the answer. DeadlineExceeded: none came within `within`.

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -58,9 +60,8 @@ absl::Status SetTime(Arguments& arguments, absl::string_view value) {
 
 absl::Status SetOrder(Arguments& arguments, absl::string_view value) {
   arguments.by = std::string(value);
-  if (value == "waiting" || value == "age" || value == "waiting-bytes" || value == "handler-time") {
-    return absl::OkStatus();
-  }
+  const std::vector<std::string> orders = absl::StrSplit(kTopOrders, ' ');
+  if (std::find(orders.begin(), orders.end(), value) != orders.end()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", PrintableText(value), "' is no order: expected waiting, age, waiting-bytes or handler-time"));
 }
@@ -117,6 +118,14 @@ std::string OptionUsage(absl::string_view name) {
 bool HasValue(absl::string_view name) {
   const Option* const option = Find(name);
   return option != nullptr && option->value != nullptr;
+}
+
+std::vector<std::string> OptionsWithValue() {
+  std::vector<std::string> names;
+  for (const Option& option : kOptions) {
+    if (option.value != nullptr) names.emplace_back(option.name);
+  }
+  return names;
 }
 
 absl::Status ParseOption(absl::string_view word, Words& words, Arguments& arguments) {

@@ -12,6 +12,9 @@
 
 namespace understudy::tool {
 
+// The values of --by.
+inline constexpr char kTopOrders[] = "waiting age waiting-bytes handler-time";
+
 // The words of a command line, of which the first has not been read yet.
 class Words {
  public:
@@ -36,6 +39,9 @@ std::string OptionUsage(absl::string_view name);
 
 // True if the option has a value.
 bool HasValue(absl::string_view name);
+
+// The names of all options that have a value.
+std::vector<std::string> OptionsWithValue();
 
 }  // namespace understudy::tool
 

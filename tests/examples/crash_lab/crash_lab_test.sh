@@ -51,6 +51,36 @@ for flags in --script=quit.txt "--script=quit.txt --tree=tree.textproto"; do
   fi
 done
 
+# --observe serves a page that shows the lab's node, and prints its address.
+mkfifo "$TEST_TMPDIR/commands"
+CRASH_LAB_TOKEN=$$ "$lab" --observe <"$TEST_TMPDIR/commands" >"$out" 2>&1 &
+observed=$!
+exec 4>"$TEST_TMPDIR/commands"
+address=
+for _ in $(seq 3000); do
+  address=$(sed -n 's,^observe: http://,,p' "$out")
+  [ -n "$address" ] && break
+  kill -0 "$observed" 2>/dev/null || break
+  sleep 0.01
+done
+host=${address%%/*}
+exec 3<>"/dev/tcp/127.0.0.1/${host##*:}"
+printf 'GET /api/stream HTTP/1.1\r\nHost: %s\r\nX-Understudy-Token: %s\r\n\r\n' "$host" "${address##*#}" >&3
+if ! timeout 60 grep -q '"name":"lab"' <&3; then
+  echo "no page shows the lab; it printed"
+  cat "$out"
+  failed=1
+fi
+exec 3>&-
+echo quit >&4
+exec 4>&-
+wait "$observed"
+status=$?
+if [ "$status" != 0 ]; then
+  echo "with --observe it ended with $status"
+  failed=1
+fi
+
 # A script that cannot be read is refused.
 for script in "$TEST_TMPDIR" "$TEST_TMPDIR/none"; do
   "$lab" --script="$script" >"$out" 2>&1

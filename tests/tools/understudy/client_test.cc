@@ -5,7 +5,9 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -33,11 +35,14 @@
 #include "understudy/actors/printable_text.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/testing/kept_log.h"
+#include "understudy/proto/ops.grpc.pb.h"
+#include "understudy/proto/ops.pb.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tests/transport/socket_path.h"
 #include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tools/understudy/arguments.h"
+#include "understudy/tools/understudy/ops_channel.h"
 #include "understudy/tools/understudy/screen.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/grants.h"
@@ -306,6 +311,32 @@ TEST(ClientTest, ACommandIsRunOverTls) {
   EXPECT_EQ(run("shop", {"node"}).status.code(), absl::StatusCode::kUnavailable)
       << "the certificate names another node";
   *ops = nullptr;
+}
+
+TEST(ClientTest, TheProxyOfTheEnvironmentIsNotUsed) {
+  KeptLog log;
+  ActorSystem system({.name = "desk", .log = &log});
+  absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.listen = "", .insecure_loopback_ops = {OpsAction::kRead}});
+  ASSERT_TRUE(node.ok()) << node.status();
+  absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(system, {.listen = "127.0.0.1:0", .node = node->get()});
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  setenv("http_proxy", "http://127.0.0.1:1", /*replace=*/1);  // where nobody listens
+  const Outcome shown = RunWords({"node", absl::StrCat("--ops=tcp://", (*ops)->address())});
+  unsetenv("http_proxy");
+  EXPECT_TRUE(shown.status.ok()) << shown.status;
+  *ops = nullptr;
+}
+
+TEST(ClientTest, AnAddressThatIsRefusedIsNeverReached) {
+  for (const char* address : {"tls://desk@127.0.0.1:1", "tcp://10.0.0.7:1"}) {
+    const OpsTarget target{.address = address};
+    EXPECT_FALSE(CheckTarget(target).ok());
+    OpsChannel channel(target);
+    const absl::Status status =
+        channel.Ask(&proto::Ops::Stub::GetNode, proto::GetNodeRequest(), std::chrono::seconds(60)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << "it tried to connect: " << status;
+  }
 }
 
 TEST(ClientTest, AnAddressThatCannotBeUsedIsToldWithWhatIsExpected) {

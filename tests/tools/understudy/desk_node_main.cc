@@ -47,7 +47,8 @@ class Frail final : public Actor {
 };
 
 int Main(const std::string& socket) {
-  ActorSystem system({.name = "desk"});
+  // A crash report has the messages of the actor, on whichever worker it handled them.
+  ActorSystem system({.name = "desk", .last_messages = 1});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = ""});
   if (!node.ok()) return 2;
   const absl::StatusOr<std::unique_ptr<Ops>> ops = Ops::Start(

@@ -397,6 +397,7 @@ TEST(ArgumentsTest, AWrongCommandLineIsToldWithWhatIsExpected) {
   EXPECT_EQ(error({"tree", "house"}), "'tree' takes no operand, got 'house'; see understudy tree --help");
   EXPECT_EQ(error({"ps"}, ""),
             "no node is named: expected --ops=ADDRESS, or the variable UNDERSTUDY_OPS; see understudy --help");
+  EXPECT_EQ(error({"completion", "zsh"}), "'completion' takes bash, got 'zsh'; see understudy completion --help");
 }
 
 TEST(ArgumentsTest, ObserveTakesSocketsAndAPort) {
@@ -416,6 +417,8 @@ TEST(ArgumentsTest, ObserveTakesSocketsAndAPort) {
             "'x' is not a port: expected --port=N, from 0 to 65535; see understudy observe --help");
   EXPECT_EQ(error({"observe", "/a", "--json"}), "'observe' takes no --json; see understudy observe --help");
   EXPECT_EQ(error({"tree", "--port=1"}), "'tree' takes no --port=1; see understudy tree --help");
+  EXPECT_EQ(error({"observe", "/a", "tls://desk@127.0.0.1:1", "--cert=c", "--key=k"}),
+            "tls://desk@127.0.0.1:1 needs your certificate: expected --ca=FILE too; see understudy observe --help");
 }
 
 TEST(ArgumentsTest, TraceTakesItsBoundsAndClusterSeveralNodes) {
@@ -446,6 +449,14 @@ TEST(ArgumentsTest, TraceTakesItsBoundsAndClusterSeveralNodes) {
   EXPECT_EQ(error({"ps", "--cert="}), "a file is missing: expected the path of a PEM file; see understudy ps --help");
   EXPECT_EQ(error({"cluster", "tree"}),
             "'cluster' takes tree|top|ps|waits|peers|names ADDRESS..., got 'tree'; see understudy cluster --help");
+  EXPECT_THAT(error({"cluster", "frob", "/a"}), StartsWith("cluster does not show 'frob': expected tree, top, ps, "));
+  EXPECT_THAT(error({"cluster", "ps", "/a", "--dot"}),
+              StartsWith("'cluster ps' takes no --dot: expected tree, waits or peers;"));
+  for (const char* view : {"top", "ps"}) {
+    EXPECT_THAT(
+        error({"cluster", view, "/a", "--by=handler-time"}),
+        StartsWith(absl::StrCat("'cluster ", view, "' takes no --by=handler-time: expected top with waiting, ")));
+  }
 }
 
 TEST(ArgumentsTest, EachCommandHasItsHelp) {
@@ -453,9 +464,9 @@ TEST(ArgumentsTest, EachCommandHasItsHelp) {
   EXPECT_EQ(ParseArguments({"--help"}, "")->command, "");
   EXPECT_EQ(ParseArguments({"help"}, "")->command, "");
   for (const char* command :
-       {"node",    "tree",         "ps",        "top",     "actor", "waits",     "names",   "peers",
-        "workers", "dead-letters", "events",    "crashes", "stop",  "kill",      "restart", "suspend",
-        "resume",  "drain",        "log-level", "observe", "lint",  "completion"}) {
+       {"node",    "tree",         "ps",        "top",     "actor",   "waits", "names",     "peers",
+        "workers", "dead-letters", "events",    "crashes", "stop",    "kill",  "restart",   "suspend",
+        "resume",  "drain",        "log-level", "cluster", "observe", "lint",  "completion"}) {
     EXPECT_THAT(HelpText(""), HasSubstr(std::string("\n  ") + command));
     EXPECT_THAT(HelpText(command), StartsWith(std::string("usage: understudy ") + command));
     for (const std::vector<std::string>& words :

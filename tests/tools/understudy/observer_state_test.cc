@@ -1,4 +1,6 @@
 // The data about a tree and about log entries that the observer sends to its pages, for fixed replies of a node.
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "understudy/tools/understudy/observer/entry_log.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
 #include "understudy/tools/understudy/observer/tree_changes.h"
+#include "understudy/tools/understudy/tree_pages.h"
 
 namespace understudy::tool {
 namespace {
@@ -19,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 proto::GetTreeReply Tree(const std::vector<std::string>& pids) {
   proto::GetTreeReply tree;
@@ -120,6 +124,57 @@ TEST(EntryLogTest, EntriesBeyondTheBoundAreLostAndTold) {
   for (size_t i = 0; i < limits::kObserverEntriesMax + 5; ++i) log.Add(absl::StrCat(i));
   EXPECT_THAT(log.TakeFresh(), HasSubstr("\"lost\":5,\"entries\":[5,6,"));
   EXPECT_THAT(log.All(), Not(HasSubstr("[4,")));
+}
+
+TEST(EntryLogTest, BytesBeyondTheBoundAreLostAndTold) {
+  EntryLog log;
+  const std::string quarter(limits::kObserverEntriesBytesMax / 4, '1');
+  for (int i = 0; i < 6; ++i) log.Add(quarter);
+  EXPECT_THAT(log.TakeFresh(), StartsWith(R"({"whole":false,"lost":2,"entries":[1)"));
+  EXPECT_LT(log.All().size(), limits::kObserverEntriesBytesMax + 100);
+  log.Add(std::string(limits::kObserverEntriesBytesMax + 1, '2'));
+  EXPECT_EQ(log.TakeFresh(), R"({"whole":false,"lost":1,"entries":[]})");
+  log.Begin();
+  for (int i = 0; i < 4; ++i) log.Add(quarter);
+  EXPECT_THAT(log.TakeFresh(), StartsWith(R"({"whole":true,"lost":0,)"));
+}
+
+// Returns a pool of as many children as a page shows of one node, each with a long last exit.
+proto::GetTreeReply LargeTree() {
+  proto::GetTreeReply tree = Tree({"<warehouse-7.4711.3>"});
+  for (size_t i = 0; i < limits::kObserverTreeEntriesMax; ++i) {
+    proto::ChildDetails& child = *tree.mutable_supervisors(0)->add_children();
+    child.set_id(absl::StrCat("shelf#", i));
+    child.set_state("running");
+    child.set_pid(absl::StrCat("<warehouse-7.", 100'000 + i, ".12>"));
+    child.set_kind("worker");
+    child.set_restart("permanent");
+    child.set_restarts(3);
+    child.set_last_exit("Failed(UNAVAILABLE: the shelf <17> has been moved)");
+    child.set_exited_at_nanos(int64_t{1} << 60);
+    child.set_shutdown_nanos(5'000'000'000);
+  }
+  return tree;
+}
+
+TEST(FirstStateTest, OfAsManyLargeNodesAsAPageShowsItFitsIntoWhatMayWait) {
+  EntryLog log;
+  for (int i = 0; i < 2000; ++i) log.Add(std::string(limits::kObserverEntriesBytesMax / 1000, '1'));
+  TreeChanges changes;
+  (void)changes.Look(*AllTreePages({.entries_max = limits::kObserverTreeEntriesMax,
+                                    .bytes_max = limits::kObserverTreesBytesMax / limits::kObservedNodesMax},
+                                   [](const auto&) { return LargeTree(); }));
+  const std::vector<std::string> parts = changes.All();
+  EXPECT_THAT(parts[0], HasSubstr("\"more\":true"));
+  size_t bytes = 2 * log.All().size();
+  for (const std::string& part : parts) bytes += part.size();
+  EXPECT_LT(bytes * limits::kObservedNodesMax, limits::kObserverWaitingBytesMax);
+
+  TreeChanges alone;
+  (void)alone.Look(
+      *AllTreePages({.entries_max = limits::kObserverTreeEntriesMax, .bytes_max = limits::kObserverTreesBytesMax},
+                    [](const auto&) { return LargeTree(); }));
+  EXPECT_THAT(alone.All()[0], HasSubstr("\"more\":false")) << "one node alone is shown whole";
 }
 
 }  // namespace

@@ -29,8 +29,12 @@
 #include "understudy/tests/tools/understudy/impostor.h"
 #include "understudy/tests/transport/metrics/scrape.h"
 #include "understudy/tests/transport/socket_path.h"
+#include "understudy/tests/transport/test_certificates.h"
 #include "understudy/tools/understudy/observer/observer_limits.h"
 #include "understudy/tools/understudy/observer/page_files.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/node.h"
 #include "understudy/transport/ops/ops.h"
 
 namespace understudy::tool {
@@ -71,10 +75,13 @@ class Desk {
 
 class ObserverTest : public ::testing::Test {
  protected:
-  void Observe(std::vector<std::string> names) {
-    std::vector<std::string> sockets;
-    for (const std::string& name : names) sockets.push_back(SocketPath(name));
-    absl::StatusOr<std::unique_ptr<Observer>> started = Observer::Start({.nodes = std::move(sockets)});
+  void Observe(const std::vector<std::string>& names) {
+    ObserverOptions options;
+    for (const std::string& name : names) options.nodes.push_back(SocketPath(name));
+    Observe(std::move(options));
+  }
+  void Observe(ObserverOptions options) {
+    absl::StatusOr<std::unique_ptr<Observer>> started = Observer::Start(std::move(options));
     ASSERT_TRUE(started.ok()) << started.status();
     observer_ = *std::move(started);
     const std::string printed = observer_->PrintedAddress();
@@ -173,6 +180,23 @@ TEST_F(ObserverTest, APageGetsWhatIsKnownAndThenACrashWithItsRestart) {
   EXPECT_THAT(crash, HasSubstr("\"kind\":\"exited\""));
   EXPECT_THAT(crash, HasSubstr("the file is on fire"));
   (void)page->HearUntil("\"restarts\":1");
+}
+
+TEST_F(ObserverTest, ANodeIsSeenOverTls) {
+  TestCertificates certificates;
+  certificates.Make("all", "desk alice");
+  KeptLog log;
+  ActorSystem system({.name = "desk", .log = &log});
+  const absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.listen = "", .grants = {{.node = "alice", .ops = {OpsAction::kRead}}}});
+  ASSERT_TRUE(node.ok()) << node.status();
+  const absl::StatusOr<std::unique_ptr<Ops>> ops =
+      Ops::Start(system, {.listen = "127.0.0.1:0",
+                          .node = node->get(),
+                          .credentials = Credentials::Tls(certificates.Files("all", "desk"))});
+  ASSERT_TRUE(ops.ok()) << ops.status();
+  Observe({.nodes = {absl::StrCat("tls://desk@", (*ops)->address())}, .tls = certificates.Files("all", "alice")});
+  (void)OpenPage()->HearUntil("\"name\":\"desk\"");
 }
 
 TEST_F(ObserverTest, APageThatIsOpenedLaterGetsTheEntriesThatWereKept) {

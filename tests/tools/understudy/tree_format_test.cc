@@ -100,21 +100,29 @@ TEST(TreePagesTest, PagesAreReadUntilTheLastOrABoundAndAreOneTree) {
     if (place >= 40) page.clear_next();
     return page;
   };
-  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(1000, ask);
+  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages({.entries_max = 1000}, ask);
   ASSERT_TRUE(tree.ok()) << tree.status();
   ASSERT_THAT(tree->supervisors(), SizeIs(1));
   EXPECT_THAT(tree->supervisors(0).children(), SizeIs(50));
   EXPECT_FALSE(tree->has_next());
-  tree = AllTreePages(20, ask);
+  tree = AllTreePages({.entries_max = 20}, ask);
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_THAT(tree->supervisors(0).children(), SizeIs(20));
   EXPECT_TRUE(tree->has_next());
+  for (const size_t bytes : {45, 5}) {
+    tree = AllTreePages({.bytes_max = bytes}, ask);
+    ASSERT_TRUE(tree.ok()) << tree.status();
+    EXPECT_TRUE(tree->has_next());
+    EXPECT_LE(tree->ByteSizeLong(), 100U);
+    EXPECT_EQ(tree->supervisors_size(), bytes == 45 ? 1 : 0);
+  }
+  EXPECT_THAT(AllTreePages({.bytes_max = 45}, ask)->supervisors(0).children(), SizeIs(10));
 }
 
 TEST(TreePagesTest, AnErrorAndAPageThatDoesNotGoOnEndTheTree) {
-  EXPECT_EQ(AllTreePages(1000, [](const auto&) { return absl::NotFoundError("gone"); }).status().code(),
+  EXPECT_EQ(AllTreePages({}, [](const auto&) { return absl::NotFoundError("gone"); }).status().code(),
             absl::StatusCode::kNotFound);
-  const auto same = AllTreePages(1000, [](const auto&) { return Page(0, 10); });
+  const auto same = AllTreePages({}, [](const auto&) { return Page(0, 10); });
   EXPECT_THAT(std::string(same.status().message()), HasSubstr("does not say where its tree goes on"));
 }
 
@@ -134,6 +142,47 @@ TEST(ActorPagesTest, AllPagesAreOneListAndAPageThatDoesNotGoOnIsAnError) {
     return page;
   });
   EXPECT_THAT(std::string(same.status().message()), HasSubstr("does not say where its actors go on"));
+}
+
+TEST(PagesTest, ANodeWhosePagesDoNotEndIsRefused) {
+  const auto refused = [](const auto& answer) { return std::string(answer.status().message()); };
+  uint64_t next = 0;
+  EXPECT_THAT(refused(AllTreePages({},
+                                   [&](const auto&) {
+                                     ++next;
+                                     return Page(next - 1, next);
+                                   })),
+              HasSubstr("does not end"));
+  EXPECT_THAT(refused(AllActorPages({},
+                                    [&](const auto&) {
+                                      proto::ListActorsReply page;
+                                      page.set_next(++next);
+                                      return page;
+                                    })),
+              HasSubstr("does not end"));
+  EXPECT_THAT(refused(AllNamePages("",
+                                   [&](const auto&) {
+                                     proto::ListNamesReply page;
+                                     page.set_has_more(true);
+                                     page.set_next(absl::StrCat(++next));  // as many digits: they ascend
+                                     return page;
+                                   })),
+              HasSubstr("does not end"));
+  const auto alternates = [&](const auto&) {
+    proto::ListNamesReply page;
+    page.set_has_more(true);
+    page.set_next(++next % 2 == 0 ? "a" : "b");
+    return page;
+  };
+  EXPECT_THAT(refused(AllNamePages("", alternates)), HasSubstr("does not say where its names go on"));
+}
+
+TEST(PagesTest, TheBytesOfAllPagesAreBounded) {
+  proto::ListActorsReply page;
+  page.add_actors()->set_class_name(std::string(size_t{64} << 20, 'x'));
+  PageBound bound;
+  for (size_t i = 0; i < PageBound::kBytesMax / page.ByteSizeLong(); ++i) EXPECT_TRUE(bound.Add(page).ok());
+  EXPECT_EQ(bound.Add(page).code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(DotTest, ATreeHasAnEdgeToEachChild) {

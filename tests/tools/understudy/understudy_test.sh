@@ -154,6 +154,10 @@ run 2 observe --port=70000
 complains "'70000' is not a port"
 run 1 observe "$folder/nothing"
 complains "cannot reach the node's socket $folder/nothing"
+touch "$folder/empty.pem"
+set -- "--cert=$folder/empty.pem" "--key=$folder/empty.pem" "--ca=$folder/empty.pem"
+run 1 observe "$folder/ops" tls://desk@127.0.0.1:7000 "$@"
+complains "empty.pem' is not a PEM file"
 run 0 observe --help
 prints 'usage: understudy observe \[ADDRESS...\] \[--port=N\]'
 BUILD_WORKING_DIRECTORY=$folder tools/understudy/understudy observe ops nothing >"$folder/page" 2>"$folder/err" </dev/null &
@@ -191,8 +195,14 @@ completes "$folder/good.textproto" lint "$folder/go"
 completes "$folder/ops" --ops = "$folder/op"
 completes '--port=' observe --po
 completes '--dot' waits --d
-run 1 completion zsh
-complains 'expected bash'
+completes 'tree' cluster tr
+completes 'names' cluster na
+completes '--watch' --by age top --w
+completes 'age' top --by ag
+completes 'waiting waiting-bytes' top --by = wait
+completes '' observe --port =
+run 2 completion zsh
+complains "'completion' takes bash, got 'zsh'"
 
 run 1 suspend clerk 30s
 complains 'suspend <desk.*> (clerk) on node desk for 30s? \[y/N\]'
@@ -220,7 +230,7 @@ complains "$folder/nothing: cannot reach"
 complains '1 of 2 nodes did not answer'
 run 0 cluster tree "$folder/ops" --dot
 prints 'label="clerk\\n<desk'
-run 1 cluster ps "$folder/ops" --dot
+run 2 cluster ps "$folder/ops" --dot
 complains "'cluster ps' takes no --dot: expected tree, waits or peers"
 run 0 cluster waits "$folder/ops"
 prints 'WAITS FOR'
@@ -228,9 +238,9 @@ run 0 cluster waits "$folder/ops" --dot
 prints 'digraph waits {'
 run 0 cluster top "$folder/ops" --by=age
 prints 'clerk'
-run 1 cluster top "$folder/ops" --by=handler-time
+run 2 cluster top "$folder/ops" --by=handler-time
 complains "'cluster top' takes no --by=handler-time: expected top with waiting, age or waiting-bytes"
-run 1 cluster frob "$folder/ops"
+run 2 cluster frob "$folder/ops"
 complains "cluster does not show 'frob'"
 
 run 0 kill clerk --yes

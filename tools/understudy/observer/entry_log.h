@@ -24,14 +24,19 @@ class EntryLog {
   void Begin() {
     absl::MutexLock lock(&mu_);
     kept_.clear();
+    bytes_ = 0;
     fresh_ = 0;
     is_whole_ = true;
   }
   void Add(std::string entry) {
     absl::MutexLock lock(&mu_);
+    bytes_ += entry.size();
     kept_.push_back(std::move(entry));
     ++fresh_;
-    if (kept_.size() > limits::kObserverEntriesMax) kept_.pop_front();
+    while (kept_.size() > limits::kObserverEntriesMax || bytes_ > limits::kObserverEntriesBytesMax) {
+      bytes_ -= kept_.front().size();
+      kept_.pop_front();
+    }
   }
 
   // Returns the entries that pages have not got yet, as {"whole":…,"lost":…,"entries":[…]}, or an empty text if there
@@ -59,6 +64,7 @@ class EntryLog {
 
   mutable absl::Mutex mu_;
   std::deque<std::string> kept_ ABSL_GUARDED_BY(mu_);  // JSON
+  size_t bytes_ ABSL_GUARDED_BY(mu_) = 0;              // of kept_
   uint64_t fresh_ ABSL_GUARDED_BY(mu_) = 0;            // came since the last TakeFresh
   bool is_whole_ ABSL_GUARDED_BY(mu_) = false;
 };

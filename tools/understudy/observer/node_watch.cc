@@ -31,7 +31,8 @@ using Stub = proto::Ops::Stub;
 
 }  // namespace
 
-NodeWatch::NodeWatch(size_t number, OpsTarget target) : number_(number), target_(std::move(target)), channel_(target_) {
+NodeWatch::NodeWatch(size_t number, OpsTarget target, size_t tree_bytes_max)
+    : number_(number), target_(std::move(target)), tree_bytes_max_(tree_bytes_max), channel_(target_) {
   thread_ = internal::StartThread([this] { Run(); });
 }
 
@@ -183,8 +184,9 @@ void NodeWatch::LookAtNode() {
 }
 
 absl::Status NodeWatch::LookAtTree() {
-  absl::StatusOr<proto::GetTreeReply> tree = AllTreePages(
-      limits::kObserverTreeEntriesMax, [this](const auto& request) { return AskNode(&Stub::GetTree, request); });
+  absl::StatusOr<proto::GetTreeReply> tree =
+      AllTreePages({.entries_max = limits::kObserverTreeEntriesMax, .bytes_max = tree_bytes_max_},
+                   [this](const auto& request) { return AskNode(&Stub::GetTree, request); });
   if (!tree.ok()) return tree.status();
   for (const std::string& part : tree_.Look(*std::move(tree))) Tell("tree", part);
   return absl::OkStatus();

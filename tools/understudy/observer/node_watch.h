@@ -44,8 +44,9 @@ class NodeWatch {
   using Question = std::function<absl::StatusOr<std::string>(OpsChannel& channel)>;
   using OnAnswer = std::function<void(absl::StatusOr<std::string> answer)>;
 
-  // `number` is the place of the node on the page, `target` says where its operator's service is.
-  NodeWatch(size_t number, OpsTarget target);
+  // `number` is the place of the node on the page, `target` says where its operator's service is. Of its tree as much
+  // is shown as has `tree_bytes_max` bytes (TreeBounds).
+  NodeWatch(size_t number, OpsTarget target, size_t tree_bytes_max);
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
   NodeWatch& operator=(const NodeWatch&) = delete;
@@ -89,6 +90,7 @@ class NodeWatch {
 
   const size_t number_;
   const OpsTarget target_;
+  const size_t tree_bytes_max_;
   OpsChannel channel_;
   EntryLog events_;
   EntryLog letters_;

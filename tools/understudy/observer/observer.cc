@@ -161,7 +161,8 @@ class Observer::Parts {
  public:
   explicit Parts(const ObserverOptions& options) {
     for (size_t i = 0; i < options.nodes.size(); ++i) {
-      nodes_.push_back(std::make_unique<NodeWatch>(i, OpsTarget{.address = options.nodes[i], .tls = options.tls}));
+      nodes_.push_back(std::make_unique<NodeWatch>(i, OpsTarget{.address = options.nodes[i], .tls = options.tls},
+                                                   limits::kObserverTreesBytesMax / options.nodes.size()));
     }
   }
 
