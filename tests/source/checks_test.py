@@ -127,10 +127,12 @@ understudy_library(name = "top", hdrs = ["top.h"])
         files = {
             "docs/semantics.md": "## 5 Exits\n\n**5.1** A pid.\n",
             "docs/semantics/nodes.md": "## 7 Nodes\n\n**7.2** A session.\n",
+            "docs/semantics/streams.md": "## 10 Streams\n\n**10.1** A stream.\n",
+            "a/b.cc": "// semantics 10 and semantics 10.1\n// semantics 10.1 and 10.9\n// semantics 1\n",
             "a/a.cc": "// semantics 5.1, 7.2\n// semantics 5\n// semantics\n// 5.9: a rule\n// semantics 5.1, 5.2\n",
         }
         found = [(path, line) for path, line, _ in citations.check_rules(files)]
-        self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5)])
+        self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5), ("a/b.cc", 2), ("a/b.cc", 3)])
 
     def test_a_target_that_the_table_does_not_know_is_refused(self):
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
