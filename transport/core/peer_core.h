@@ -257,6 +257,8 @@ class PeerCore {
   void OnBegun(const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnEnded(const SessionEnded& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReportKind(PeerEvent::Kind kind, absl::string_view detail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReportRefusal(PeerEvent::Kind kind, proto::Refuse::Reason reason, absl::string_view detail)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void UpdateDialable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<NodeLink> Carrier() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WatchPeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -288,6 +290,8 @@ class PeerCore {
 
   // peer_core_delivery.cc: what arrives.
   void OnEnvelope(EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // For a message to a mailbox whose hash belongs to another name here.
+  void OnUndeliverable(const Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMessages(std::vector<Message> messages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Counts an arrived message against the peer's credit and its unanswered calls. Returns false if the peer exceeded
   // either; the session has then ended for a bad frame.
