@@ -196,6 +196,30 @@ understudy_library(name = "top", hdrs = ["top.h"])
         self.assertEqual(found, [("docs/guide/a.md", 1, "send/x.h,"), ("docs/guide/a.md", 1, "actors/room.h,"),
                                  ("docs/guide/a.md", 2, "room.h,")])
 
+    def test_a_header_that_users_cannot_include_is_refused_where_a_page_links_to_it_or_includes_it(self):
+        text = ('[pid](../../actors/pid.h) [in](../../actors/in.h)\n#include "understudy/actors/pid.h"\n'
+                '#include "understudy/actors/in.h"\n#include "understudy/actors/testing/y.h"\n')
+        files = {
+            "docs/guide/a.md": text,
+            "docs/b.md": text,
+            "tests/build/public_headers.cc": '#include "understudy/actors/pid.h"\n',
+            "actors/pid.h": "",
+            "actors/in.h": "",
+        }
+        found = [(path, line) for path, line, _ in links.check_headers(files)]
+        self.assertEqual(found, [("docs/guide/a.md", 1), ("docs/guide/a.md", 3)])
+
+    def test_a_header_at_the_top_of_a_layer_that_is_in_no_list_or_in_both_is_refused(self):
+        files = {
+            "tests/build/public_headers.cc": '#include "understudy/actors/pid.h"\n',
+            "tests/build/internal_headers.txt": "# why\nactors/in.h  # here\nactors/gone.h\nactors/pid.h\n",
+            **{name: "" for name in ("actors/pid.h", "actors/in.h", "actors/new.h", "actors/internal/x.h",
+                                     "transport/new.h", "actors/test_system.h", "tools/y.h")},
+        }
+        found = [(path, line) for path, line, _ in links.check_top_headers(files)]
+        self.assertEqual(found, [("tests/build/internal_headers.txt", 3), ("tests/build/internal_headers.txt", 4),
+                                 ("actors/new.h", 1), ("transport/new.h", 1)])
+
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):
             layers.parse_table("actors:low: actors:high\nactors:high:\n")
