@@ -249,12 +249,12 @@ void PeerCore::OnDial(const DialStream& dial) {
 }
 
 void PeerCore::Apply() {
-  if (peer_->carrying_out) return;  // called by an action: the loop of the outer call runs the new actions
-  peer_->carrying_out = true;
+  if (peer_->is_applying) return;  // called by an action: the loop of the outer call runs the new actions
+  peer_->is_applying = true;
   while (peer_->session.has_actions()) {
     for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
   }
-  peer_->carrying_out = false;
+  peer_->is_applying = false;
   peer_->credit.ServeLine([this](size_t bytes) {
     mu_.AssertHeld();
     return peer_->session.Keep(bytes).ok();
@@ -370,7 +370,7 @@ void PeerCore::OnEnded(const SessionEnded& ended) {
   tells_names_ = true;
   peer_->credit.End();
   ApplyCredit();
-  for (Signal& signal : peer_->ties.End(why)) deliveries_.push_back(std::move(signal));
+  for (Signal& signal : peer_->requests.End(why)) deliveries_.push_back(std::move(signal));
   if (!peer_->session.is_live()) {
     peer_->learned_address.clear();
     UpdateDialable();
@@ -460,7 +460,7 @@ NodeCounters PeerCore::counters() {
 
 size_t PeerCore::unanswered_calls() {
   const Locked lock(*this);
-  return peer_.has_value() ? peer_->ties.calls() : 0;
+  return peer_.has_value() ? peer_->requests.calls() : 0;
 }
 
 }  // namespace understudy::internal

@@ -121,7 +121,7 @@ void PeerCore::ApplyCredit() {
   }
 }
 
-void PeerCore::Carry(const LineChange& change) {
+void PeerCore::Perform(const LineChange& change) {
   if (change.kind == LineChange::Kind::kEnters) {
     options_.inbound->WaitForRoom(change.wait);
   } else {
@@ -131,7 +131,7 @@ void PeerCore::Carry(const LineChange& change) {
 
 // The system is called for the reservations without mu_, so the session may end meanwhile; then the reserved room is
 // given back. All that was reserved is granted together.
-void PeerCore::Carry(const CreditWork& work) {
+void PeerCore::Perform(const CreditWork& work) {
   std::vector<RoomRequest> wishes;
   {
     const Locked lock(*this);

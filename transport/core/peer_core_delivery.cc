@@ -82,7 +82,7 @@ void PeerCore::OnUndeliverable(const Message& message) {
 
 void PeerCore::OnRefused(const RefusedMessage& refused) {
   ++peer_->refused_by_peer[ErrorKindOf(refused.status).value_or(ErrorKind::kNoProcess)];
-  if (absl::optional<Signal> reply = peer_->ties.OnRefused(refused); reply.has_value()) {
+  if (absl::optional<Signal> reply = peer_->requests.OnRefused(refused); reply.has_value()) {
     deliveries_.push_back(*std::move(reply));
     return;
   }
@@ -117,7 +117,7 @@ bool PeerCore::HasCredit(const Message& message) {
     peer_->session.EndForBadFrame("a call with a stream: the session does not have that feature", Now());
     return false;
   }
-  if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask, message.to)) {
+  if (message.ask != 0 && !peer_->requests.OnCalled(message.from, message.ask, message.to)) {
     peer_->session.EndForBadFrame(absl::StrCat("a call with the number of one that has no answer yet, or more than ",
                                                2 * limits::kAsksPerSessionMax, " calls without an answer"),
                                   Now());
@@ -160,7 +160,7 @@ bool PeerCore::IsGranted(SignalKind kind) const {
 
 void PeerCore::OnSignal(Signal signal) {
   CountForged(signal.to);
-  switch (peer_->ties.OnArrived(signal, IsGranted(signal.kind))) {
+  switch (peer_->requests.OnArrived(signal, IsGranted(signal.kind))) {
     case OutstandingRequests::Verdict::kDeliver:
       deliveries_.push_back(std::move(signal));
       return;
@@ -227,7 +227,7 @@ void PeerCore::TellNamesLocked() {
 
 // ---- To the system ----
 
-void PeerCore::Carry(MessagesDelivery delivery) {
+void PeerCore::Perform(MessagesDelivery delivery) {
   for (Message& message : delivery.messages) {
     RefusedMessage refused = AsRefused(message);
     const Admission admission = message.admission;
@@ -247,7 +247,7 @@ void PeerCore::Carry(MessagesDelivery delivery) {
   }
 }
 
-void PeerCore::Carry(const DeadLetter& letter) {
+void PeerCore::Perform(const DeadLetter& letter) {
   if (options_.on_dead_letter != nullptr) {
     options_.on_dead_letter(letter);
   } else {
@@ -255,14 +255,14 @@ void PeerCore::Carry(const DeadLetter& letter) {
   }
 }
 
-void PeerCore::Carry(const NamesEntered& entered) {
+void PeerCore::Perform(const NamesEntered& entered) {
   const Locked lock(*this);
   if (!IsAt(entered.session)) return;
   parts_.names.OnChangesEntered(peer_->name);
   TellNamesLocked();
 }
 
-void PeerCore::Carry(const PeerEvent& event) {
+void PeerCore::Perform(const PeerEvent& event) {
   if (options_.on_peer) options_.on_peer(event);
 }
 
