@@ -70,17 +70,21 @@ absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::Supervision
       spec->process.emplace().binary = in.made_by();
       break;
     default:
-      return Bad("an unknown kind of child");
+      return Bad(absl::StrCat("the child is of the unknown kind ", static_cast<int>(in.kind())));
   }
   if (spec->kind != ChildKind::kProcess && !in.made_by().empty()) spec->factory.emplace().name = in.made_by();
-  if (!proto::SupervisedChild::Restart_IsValid(in.restart())) return Bad("an unknown restart type");
+  if (!proto::SupervisedChild::Restart_IsValid(in.restart())) {
+    return Bad(absl::StrCat("the restart type is unknown: ", static_cast<int>(in.restart())));
+  }
   spec->restart = tree_words::RestartOf(in.restart());
   spec->shutdown = tree_words::ShutdownOf(in.shutdown());
-  if (!spec->shutdown.has_value()) return Bad("an unknown way to stop");
+  if (!spec->shutdown.has_value()) return Bad("the way to stop is missing or unknown");
   spec->significant = in.significant();
   spec->registered_as = in.registered_as();
   spec->published_as = in.published_as();
-  if (in.nodes_size() > static_cast<int>(limits::kPeersMax)) return Bad("too many nodes");
+  if (in.nodes_size() > static_cast<int>(limits::kPeersMax)) {
+    return Bad(absl::StrCat(in.nodes_size(), " nodes: at most ", limits::kPeersMax, " are allowed"));
+  }
   if (in.nodes_size() > 0) {
     spec->placement.emplace().nodes.assign(in.nodes().begin(), in.nodes().end());
     spec->placement->spread = in.spread();
@@ -100,9 +104,14 @@ absl::StatusOr<ExitReason> WithCrashes(const ExitReason& reason, const proto::Su
                                            .handler_running = r->handler_running(),
                                            .causes_cut = r->cause() == nullptr && r->causes_cut()}));
   }
-  if (report.crashes_size() > static_cast<int>(links.size())) return Bad("more crashes than reasons");
+  if (report.crashes_size() > static_cast<int>(links.size())) {
+    return Bad(
+        absl::StrCat(report.crashes_size(), " crashes: expected at most one for each of ", links.size(), " reasons"));
+  }
   for (const proto::CrashNote& note : report.crashes()) {
-    if (note.link() < 0 || static_cast<size_t>(note.link()) >= links.size()) return Bad("a crash of no reason");
+    if (note.link() < 0 || static_cast<size_t>(note.link()) >= links.size()) {
+      return Bad(absl::StrCat("a crash is of reason ", note.link(), ": expected 0 to ", links.size(), " - 1"));
+    }
     absl::StatusOr<std::shared_ptr<const CrashReport>> crash = CrashFromProto(note, local);
     if (!crash.ok()) return crash.status();
     ExitReason& link = links[static_cast<size_t>(note.link())];
@@ -142,7 +151,9 @@ proto::SupervisionReport ToProto(const SupervisionEvent& event) {
 
 absl::StatusOr<SupervisionEvent> EventFromProto(const proto::SupervisionReport& report, Pid local) {
   SupervisionEvent event;
-  if (report.kind() < 1 || report.kind() > SupervisionEvent::kKindMax) return Bad("an unknown kind");
+  if (report.kind() < 1 || report.kind() > SupervisionEvent::kKindMax) {
+    return Bad(absl::StrCat("the event is of kind ", report.kind(), ": expected 1 to ", SupervisionEvent::kKindMax));
+  }
   event.kind = static_cast<SupervisionEvent::Kind>(report.kind());
   event.child = report.child();
   absl::StatusOr<Pid> pid = PidFromProto(report.supervisor(), local);

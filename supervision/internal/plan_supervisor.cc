@@ -279,46 +279,46 @@ void PlanSupervisor::Apply() {
     std::vector<Action> actions = plan_->TakeActions();
     if (actions.empty()) return;
     for (Action& action : actions) {
-      std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(action));
+      std::visit([this](auto&& what) { this->Apply(std::forward<decltype(what)>(what)); }, std::move(action));
     }
   }
 }
 
-void PlanSupervisor::Carry(const RestartPlan::StopLife& stop) {
+void PlanSupervisor::Apply(const RestartPlan::StopLife& stop) {
   listeners_.Unsubscribe(ActorOf(stop.life));
   KeepNames(stop.life, NameKeep::After::kAnyEnd);  // because the child may be started again with its siblings
   context().Exit(ActorOf(stop.life), ExitReason::Shutdown());
 }
 
-void PlanSupervisor::Carry(const RestartPlan::KillLife& kill) {
+void PlanSupervisor::Apply(const RestartPlan::KillLife& kill) {
   listeners_.Unsubscribe(ActorOf(kill.life));
   KeepNames(kill.life, NameKeep::After::kAnyEnd);
   context().Kill(ActorOf(kill.life));
 }
 
-void PlanSupervisor::Carry(const RestartPlan::ArmTimer& timer) {
+void PlanSupervisor::Apply(const RestartPlan::ArmTimer& timer) {
   timers_.Arm(timer.timer, context().Now() + timer.wait);
   ArmEarliest();
 }
 
-void PlanSupervisor::Carry(const RestartPlan::WatchName& watch) {
+void PlanSupervisor::Apply(const RestartPlan::WatchName& watch) {
   // If too many names are watched, only the child's timer has it tried again.
   (void)context().WatchName(watch.name, &PlanSupervisor::NameChanged);
 }
 
-void PlanSupervisor::Carry(const RestartPlan::ForgetChild& forget) {
+void PlanSupervisor::Apply(const RestartPlan::ForgetChild& forget) {
   const std::string& id = forget.child->id;
   unhandled_.erase(id);
   remote_.Forget(id);
   if (!plan_->HasPredecessor(id)) exclusive_.Forget(id, IsGone());
 }
 
-void PlanSupervisor::Carry(const RestartPlan::StartDone&) {
+void PlanSupervisor::Apply(const RestartPlan::StartDone&) {
   if (is_front()) front_.Learn(plan_->children().WhichChildren());
   if (std::exchange(stage_, Stage::kStarted) == Stage::kStarting) context().FinishStart();
 }
 
-void PlanSupervisor::Carry(const RestartPlan::Finish& finish) {
+void PlanSupervisor::Apply(const RestartPlan::Finish& finish) {
   if (is_told_to_end_) {
     context().StopAs(finish.reason);  // no crash report: the reason comes from elsewhere
   } else {
@@ -326,7 +326,7 @@ void PlanSupervisor::Carry(const RestartPlan::Finish& finish) {
   }
 }
 
-void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
+void PlanSupervisor::Apply(const RestartPlan::StartLife& action) {
   const auto elsewhere = action.child->placement.has_value() ? remote_.NewLife(action.child->id) : nullptr;
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
   KeepNames(action.life, action.child->restart == RestartType::kTransient ? NameKeep::After::kAbnormalEnd
@@ -406,7 +406,7 @@ void PlanSupervisor::KeepNameElsewhere(LifeId life) {
       {.name = plan_->children().SpecOf(life)->published_as, .scope = NameScope::kCluster, .is_elsewhere = true});
 }
 
-void PlanSupervisor::Carry(const RestartPlan::FreeNames& free) {
+void PlanSupervisor::Apply(const RestartPlan::FreeNames& free) {
   const ChildSpec& child = *free.child;
   if (!child.registered_as.empty()) context().FreeName(child.registered_as);
   if (!child.published_as.empty()) context().FreeName(child.published_as);
@@ -419,7 +419,7 @@ void PlanSupervisor::ArmEarliest() {
   if (!armed.ok()) Fail(armed);  // one timer is always within the limit
 }
 
-void PlanSupervisor::Carry(RestartPlan::Report&& report) {
+void PlanSupervisor::Apply(RestartPlan::Report&& report) {
   report.event.supervisor = context().Self();
   listeners_.Tell(report.event, context().Log());
 }

@@ -143,19 +143,19 @@ class PlanSupervisor : public Supervisor {
 
   // Actions. Apply applies the plan's actions, and those that follow from them, until there are none.
   void Apply();
-  void Carry(const RestartPlan::StartLife& action);
-  void Carry(const RestartPlan::StopLife& stop);
-  void Carry(const RestartPlan::KillLife& kill);
-  void Carry(const RestartPlan::ArmTimer& timer);
-  void Carry(const RestartPlan::CancelTimer& timer) { timers_.Cancel(timer.timer); }
-  void Carry(RestartPlan::Reply&& reply) { answers_.Answer(std::move(reply)); }
-  void Carry(const RestartPlan::WatchName& watch);
-  void Carry(const RestartPlan::AwaitGone& await) { exclusive_.Await(await.life, await.child->id); }
-  void Carry(const RestartPlan::FreeNames& free);
-  void Carry(const RestartPlan::ForgetChild& forget);
-  void Carry(RestartPlan::Report&& report);
-  void Carry(const RestartPlan::StartDone& done);
-  void Carry(const RestartPlan::Finish& finish);
+  void Apply(const RestartPlan::StartLife& action);
+  void Apply(const RestartPlan::StopLife& stop);
+  void Apply(const RestartPlan::KillLife& kill);
+  void Apply(const RestartPlan::ArmTimer& timer);
+  void Apply(const RestartPlan::CancelTimer& timer) { timers_.Cancel(timer.timer); }
+  void Apply(RestartPlan::Reply&& reply) { answers_.Answer(std::move(reply)); }
+  void Apply(const RestartPlan::WatchName& watch);
+  void Apply(const RestartPlan::AwaitGone& await) { exclusive_.Await(await.life, await.child->id); }
+  void Apply(const RestartPlan::FreeNames& free);
+  void Apply(const RestartPlan::ForgetChild& forget);
+  void Apply(RestartPlan::Report&& report);
+  void Apply(const RestartPlan::StartDone& done);
+  void Apply(const RestartPlan::Finish& finish);
   void KeepNames(LifeId life, NameKeep::After after);
   void KeepNameElsewhere(LifeId life);
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,

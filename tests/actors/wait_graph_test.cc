@@ -104,15 +104,15 @@ TEST_F(WaitGraphTest, ACallInHandMakesNoCircleUntilItWaitsAgain) {
 }
 
 TEST_F(WaitGraphTest, ACircleIsPrintedWithBothChains) {
-  graph_.Asked(1, {.waiter = P(1), .holder = P(2), .asked = "pay", .since = MonotonicTime::FromNanos(0)});
+  graph_.Asked(1, {.waiter = P(1), .holder = P(2), .asked = "pay", .since = MonotonicTime::FromNanos(3'000'000'000)});
   graph_.Asked(1, {.waiter = P(2), .holder = P(1), .asked = "check", .since = MonotonicTime::FromNanos(2'000'000'000)});
   (void)graph_.Awaits(P(1), 1, "order");
   const CallCycle cycle = graph_.Awaits(P(2), 1, "pay");
   const std::string text = cycle.ToString(MonotonicTime::FromNanos(3'000'000'000));
   EXPECT_EQ(text, "call cycle of 2 actors: " + P(2).ToString() + " in its handler of pay waits for " + P(1).ToString() +
-                      ", which it asked check 1s ago; while " + P(1).ToString() +
+                      ", which it asked in mailbox check 1s ago; while " + P(1).ToString() +
                       " in its handler of order waits for " + P(2).ToString() +
-                      ", which it asked pay 3s ago; only their deadlines end it");
+                      ", which it asked in mailbox pay just now; only their deadlines end it");
 }
 
 // Against a search through all paths.

@@ -1,5 +1,7 @@
-// Every header that the pages for users name can be included by a target that depends on //:understudy alone, which
-// layering_check sees to when this file is compiled. tests/source compares the includes with the pages.
+// Every header for users' programs can be included by a target that depends on //:understudy alone, which
+// layering_check sees to when this file is compiled; headers for tests, gateways and so on are in other targets.
+// tests/source compares the includes with the headers at the top of actors/, supervision/ and transport/, and with the
+// pages for users.
 #include "understudy/actors/actor.h"                   // IWYU pragma: keep
 #include "understudy/actors/actor_info.h"              // IWYU pragma: keep
 #include "understudy/actors/actor_spec.h"              // IWYU pragma: keep
@@ -7,7 +9,9 @@
 #include "understudy/actors/ask_handle.h"              // IWYU pragma: keep
 #include "understudy/actors/behavior.h"                // IWYU pragma: keep
 #include "understudy/actors/call_cycle.h"              // IWYU pragma: keep
+#include "understudy/actors/caller.h"                  // IWYU pragma: keep
 #include "understudy/actors/channel.h"                 // IWYU pragma: keep
+#include "understudy/actors/clock.h"                   // IWYU pragma: keep
 #include "understudy/actors/context.h"                 // IWYU pragma: keep
 #include "understudy/actors/crash_report.h"            // IWYU pragma: keep
 #include "understudy/actors/dead_letter.h"             // IWYU pragma: keep
@@ -16,6 +20,8 @@
 #include "understudy/actors/events.h"                  // IWYU pragma: keep
 #include "understudy/actors/executor.h"                // IWYU pragma: keep
 #include "understudy/actors/exit_reason.h"             // IWYU pragma: keep
+#include "understudy/actors/fault_point.h"             // IWYU pragma: keep
+#include "understudy/actors/handler_times.h"           // IWYU pragma: keep
 #include "understudy/actors/inspection.h"              // IWYU pragma: keep
 #include "understudy/actors/ledger.h"                  // IWYU pragma: keep
 #include "understudy/actors/limits.h"                  // IWYU pragma: keep
@@ -25,10 +31,12 @@
 #include "understudy/actors/mailbox_options.h"         // IWYU pragma: keep
 #include "understudy/actors/message.h"                 // IWYU pragma: keep
 #include "understudy/actors/message_bytes.h"           // IWYU pragma: keep
+#include "understudy/actors/message_trace.h"           // IWYU pragma: keep
 #include "understudy/actors/named.h"                   // IWYU pragma: keep
 #include "understudy/actors/pending.h"                 // IWYU pragma: keep
 #include "understudy/actors/pending_group.h"           // IWYU pragma: keep
 #include "understudy/actors/pid.h"                     // IWYU pragma: keep
+#include "understudy/actors/process_limits.h"          // IWYU pragma: keep
 #include "understudy/actors/random.h"                  // IWYU pragma: keep
 #include "understudy/actors/ref.h"                     // IWYU pragma: keep
 #include "understudy/actors/registry.h"                // IWYU pragma: keep
@@ -40,6 +48,7 @@
 #include "understudy/actors/stream_writer.h"           // IWYU pragma: keep
 #include "understudy/actors/task.h"                    // IWYU pragma: keep
 #include "understudy/actors/thread_pool.h"             // IWYU pragma: keep
+#include "understudy/actors/thread_pool_options.h"     // IWYU pragma: keep
 #include "understudy/actors/trace.h"                   // IWYU pragma: keep
 #include "understudy/actors/trace_scope.h"             // IWYU pragma: keep
 #include "understudy/actors/unhandled_mail.h"          // IWYU pragma: keep

@@ -1,9 +1,9 @@
-// Explores the eviction of a peer that has proved nothing, by which NodeCore makes room for a new peer
-// (transport/core/node_core_accept.cc), while the handshake of the first peer may be about to complete. Either the
+// Explores the eviction of a peer that has proved nothing, by which a node makes room for a new peer
+// (transport/core/peer_table.h), while the handshake of the first peer may be about to complete. Either the
 // first peer's session begins and keeps its stream, or the eviction leaves nothing of that peer.
 //
-// The model repeats the steps of NodeCore::EndOldestHandshake and OnIdle, and of PeerCore::Evict, Vacate, Occupy, Bind,
-// OnFrame and Do, for one place and its PeerCore. An evicted peer that connects again gets another PeerCore.
+// The model repeats the steps of PeerTable::EvictOldest, of NodeCore::OnIdle, and of PeerCore::Evict, Vacate, Occupy,
+// Bind, OnFrame and Do, for one place and its PeerCore. An evicted peer that connects again gets another PeerCore.
 #include <atomic>
 #include <cstdint>
 #include <memory>

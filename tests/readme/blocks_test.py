@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""Every ```cpp block of the README and of docs/guide has a name, and a rule builds it; docs/guide has no other C++."""
+"""Every ```cpp block of the README and of docs/guide has a name, and a rule builds it; docs/guide has no ```c++ block.
+
+Lines that are indented in place of a block are not looked at: they show a call or two of a program.
+"""
 
 import os
 import re

@@ -127,10 +127,12 @@ understudy_library(name = "top", hdrs = ["top.h"])
         files = {
             "docs/semantics.md": "## 5 Exits\n\n**5.1** A pid.\n",
             "docs/semantics/nodes.md": "## 7 Nodes\n\n**7.2** A session.\n",
+            "docs/semantics/streams.md": "## 10 Streams\n\n**10.1** A stream.\n",
+            "a/b.cc": "// semantics 10 and semantics 10.1\n// semantics 10.1 and 10.9\n// semantics 1\n",
             "a/a.cc": "// semantics 5.1, 7.2\n// semantics 5\n// semantics\n// 5.9: a rule\n// semantics 5.1, 5.2\n",
         }
         found = [(path, line) for path, line, _ in citations.check_rules(files)]
-        self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5)])
+        self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5), ("a/b.cc", 2), ("a/b.cc", 3)])
 
     def test_a_target_that_the_table_does_not_know_is_refused(self):
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
@@ -193,6 +195,30 @@ understudy_library(name = "top", hdrs = ["top.h"])
         found = [(path, line, message.split()[1]) for path, line, message in links.check_headers(files)]
         self.assertEqual(found, [("docs/guide/a.md", 1, "send/x.h,"), ("docs/guide/a.md", 1, "actors/room.h,"),
                                  ("docs/guide/a.md", 2, "room.h,")])
+
+    def test_a_header_that_users_cannot_include_is_refused_where_a_page_links_to_it_or_includes_it(self):
+        text = ('[pid](../../actors/pid.h) [in](../../actors/in.h)\n#include "understudy/actors/pid.h"\n'
+                '#include "understudy/actors/in.h"\n#include "understudy/actors/testing/y.h"\n')
+        files = {
+            "docs/guide/a.md": text,
+            "docs/b.md": text,
+            "tests/build/public_headers.cc": '#include "understudy/actors/pid.h"\n',
+            "actors/pid.h": "",
+            "actors/in.h": "",
+        }
+        found = [(path, line) for path, line, _ in links.check_headers(files)]
+        self.assertEqual(found, [("docs/guide/a.md", 1), ("docs/guide/a.md", 3)])
+
+    def test_a_header_at_the_top_of_a_layer_that_is_in_no_list_or_in_both_is_refused(self):
+        files = {
+            "tests/build/public_headers.cc": '#include "understudy/actors/pid.h"\n',
+            "tests/build/internal_headers.txt": "# why\nactors/in.h  # here\nactors/gone.h\nactors/pid.h\n",
+            **{name: "" for name in ("actors/pid.h", "actors/in.h", "actors/new.h", "actors/internal/x.h",
+                                     "transport/new.h", "actors/test_system.h", "tools/y.h")},
+        }
+        found = [(path, line) for path, line, _ in links.check_top_headers(files)]
+        self.assertEqual(found, [("tests/build/internal_headers.txt", 3), ("tests/build/internal_headers.txt", 4),
+                                 ("actors/new.h", 1), ("transport/new.h", 1)])
 
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):

@@ -12,7 +12,7 @@ _SOURCES = (".cc", ".h", ".py", ".sh", ".bzl", ".proto")
 # A name of at least three words, such as `SubscribersAreBounded`. `ExitReason` is not checked.
 _NAME = re.compile(r"`(?:\w+[:.]+ ?)?((?:[A-Z]+[a-z0-9]*){3,})`")
 # The number of a rule may be on the next line of a comment.
-_RULES = re.compile(r"\bsemantics(?:\.md)?[\s/#]+(\d(?:\.\d+)?(?:,\s+\d\.\d+)*)")
+_RULES = re.compile(r"\bsemantics(?:\.md)?[\s/#]+(\d+(?:\.\d+)?(?:(?:,|\s+(?:and|to))\s+\d+\.\d+)*)")
 
 
 def check_rules(files):
@@ -20,11 +20,11 @@ def check_rules(files):
     known = set()
     for path, text in files.items():
         if path == "docs/semantics.md" or path.startswith("docs/semantics/"):
-            known.update(re.findall(r"^\*\*(\d\.\d+)\*\*", text, re.MULTILINE))
-            known.update(re.findall(r"^## (\d) ", text, re.MULTILINE))
+            known.update(re.findall(r"^\*\*(\d+\.\d+)\*\*", text, re.MULTILINE))
+            known.update(re.findall(r"^## (\d+) ", text, re.MULTILINE))
     for path, text in sorted(files.items()):
         for match in _RULES.finditer(text):
-            for rule in re.findall(r"\d(?:\.\d+)?", match[1]):
+            for rule in re.findall(r"\d+(?:\.\d+)?", match[1]):
                 if rule not in known:
                     yield path, line_of(text, match.start(1)), f"cites semantics {rule}, which docs/semantics.md does not have"
 

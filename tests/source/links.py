@@ -3,7 +3,8 @@
 A relative link must lead to a file or folder of the tree, and its anchor to a heading of that page. A test that a page
 cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, must exist and have that case. The same holds
 for further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`. Users must be
-able to include each header that a page for users names.
+able to include each header that a page for users names, links to or includes. Each header at the top of actors/,
+supervision/ and transport/ is listed as public or as internal.
 """
 
 import os
@@ -23,12 +24,18 @@ _TEST_FILE = re.compile(r"(?:.*/)?(\w+_test)\.(?:cc|py|sh)$")
 # The name of a test target, or a rule or macro that defines test targets.
 _TEST_TARGET = re.compile(r'\bname = "(\w+_test)"|^(?:def )?(\w+_test)\(', re.MULTILINE)
 _HEADER = re.compile(r"`([a-z_/0-9]+\.h)`")
+_OF_LAYER = r"(?:actors|supervision|transport)/"
+# A link to a header, and a line of a program that includes one.
+_HEADER_PATH = re.compile(rf'\]\([./]*({_OF_LAYER}[\w/]+\.h)[#)]|^#include "understudy/({_OF_LAYER}[\w/]+\.h)"',
+                          re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "understudy/([^"]+)"', re.MULTILINE)
+_AT_TOP = re.compile(_OF_LAYER + r"\w+\.h")
 _PUBLIC_HEADERS = "tests/build/public_headers.cc"
+_INTERNAL_HEADERS = "tests/build/internal_headers.txt"
 _FOR_USERS = re.compile(r"README\.md|docs/(?:guide/[^/]+|for_[^/]+)\.md")
-# //:testing, //:cluster_testing, //:gateway, //:metrics, //:ops and //:tracing.
-_OTHER_TARGETS = re.compile(
-    r"(?:actors|transport)/testing/|actors/(?:test_system|\w+_executor)\.h|transport/(?:gateway|metrics|ops|tracing)/")
+# //:testing, //:cluster_testing, //:gateway, //:grpc_client, //:metrics, //:ops and //:tracing.
+_OTHER_TARGETS = re.compile(r"(?:actors|transport)/testing/|actors/(?:test_system|simulation_trace|\w+_executor)\.h|"
+                            r"transport/(?:client|gateway|metrics|ops|tracing)/")
 # Bazel's own rule, and the placeholder for any test.
 _NO_TARGETS = {"cc_test", "foo_test"}
 
@@ -80,7 +87,7 @@ def check_links(files):
 
 
 def check_headers(files):
-    """Yields (path, line, message) for each header that a page for users names and that users cannot include.
+    """Yields (path, line, message) for each header that a page for users shows and that users cannot include.
 
     Users can include the headers that tests/build/public_headers.cc includes, and those in other public targets.
     """
@@ -93,6 +100,30 @@ def check_headers(files):
             places = [place for place in (name, "actors/" + name, "supervision/" + name) if place in files]
             if places and not any(place in public or _OTHER_TARGETS.match(place) for place in places):
                 yield path, line_of(text, match.start()), f"names {name}, which {_PUBLIC_HEADERS} does not include"
+        for match in _HEADER_PATH.finditer(text):
+            place = match[1] or match[2]
+            if place not in public and not _OTHER_TARGETS.match(place):
+                yield path, line_of(text, match.start()), f"shows {place}, which {_PUBLIC_HEADERS} does not include"
+
+
+def check_top_headers(files):
+    """Yields (path, line, message) for each header at the top of a layer that is not in exactly one of the two lists.
+
+    The lists are tests/build/public_headers.cc and tests/build/internal_headers.txt.
+    """
+    public = set(_INCLUDE.findall(files.get(_PUBLIC_HEADERS, "")))
+    internal = {}
+    for number, line in enumerate(files.get(_INTERNAL_HEADERS, "").splitlines(), 1):
+        if name := line.partition("#")[0].strip():
+            internal[name] = number
+    for name, number in internal.items():
+        if name not in files:
+            yield _INTERNAL_HEADERS, number, f"names {name}, which is not there"
+        elif name in public:
+            yield _INTERNAL_HEADERS, number, f"names {name}, which {_PUBLIC_HEADERS} has too"
+    for path in sorted(files):
+        if _AT_TOP.fullmatch(path) and not _OTHER_TARGETS.match(path) and path not in public and path not in internal:
+            yield path, 1, f"is new: add it to {_PUBLIC_HEADERS} if it is for users, else to {_INTERNAL_HEADERS}"
 
 
 def check_tests(files):

@@ -54,6 +54,7 @@ def main():
     found += links.check_links(files)
     found += links.check_tests(files)
     found += links.check_headers(files)
+    found += links.check_top_headers(files)
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
     found += mutants.check(files)
     found += citations.check(files)

@@ -72,52 +72,52 @@ class PlanDriver {
 
   void StartAll() {
     plan_.StartAll(now_);
-    Carry();
+    Apply();
   }
   void Shutdown() {
     plan_.Shutdown(ExitReason::Shutdown(), now_);
-    Carry();
+    Apply();
   }
   // Reports that the slow start of the child has succeeded.
   void Started(const std::string& id) {
     plan_.Started(life_.at(id), now_);
-    Carry();
+    Apply();
   }
   void Failed(const std::string& id, const ExitReason& reason = ExitReason::StartTimeout()) {
     plan_.Down(life_.at(id), reason, now_);
     life_.erase(id);
-    Carry();
+    Apply();
   }
   void Exit(const std::string& id, const ExitReason& reason = ExitReason::Exception("std::logic_error", "oops")) {
     const RestartPlan::LifeId life = life_.at(id);
     life_.erase(id);
     if (reason.handler_running()) plan_.Lingers(life);
     plan_.Down(life, reason, now_);
-    Carry();
+    Apply();
   }
   RestartPlan::RequestId StartChild(ChildSpec spec) {
     plan_.StartChild(Startable(std::move(spec)), ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   RestartPlan::RequestId Terminate(const std::string& id) {
     plan_.TerminateChild(id, ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   RestartPlan::RequestId Restart(const std::string& id) {
     plan_.RestartChild(id, ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   RestartPlan::RequestId Delete(const std::string& id) {
     plan_.DeleteChild(id, ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   RestartPlan::RequestId StartMember(const std::string& id) {
     plan_.StartMember(id, nullptr, ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   RestartPlan::RequestId TerminatePid(Pid pid) {
     plan_.TerminateChild(pid, ++requests_, now_);
-    return Carry();
+    return Apply();
   }
   // Call before StartAll. Records that an instance of the child, left by a previous supervisor, is still running.
   void Inherit(const std::string& id) { stuck_[id] = {plan_.AddPredecessor(id), PlaceOf(id)}; }
@@ -127,16 +127,16 @@ class PlanDriver {
     const RestartPlan::LifeId life = stuck_.at(id).life;
     stuck_.erase(id);
     plan_.Gone(life, now_);
-    Carry();
+    Apply();
   }
   bool IsStuck(const std::string& id) const { return stuck_.contains(id); }
   void TakeName(const std::string& name) {
     plan_.NameTaken(name);
-    Carry();
+    Apply();
   }
   void FreeName(const std::string& name) {
     plan_.NameFreed(name, now_);
-    Carry();
+    Apply();
   }
   // Lets time pass; due timers fire in order.
   void Pass(absl::Duration duration) {
@@ -151,7 +151,7 @@ class PlanDriver {
       const RestartPlan::TimerId timer = first->first;
       timers_.erase(first);
       plan_.TimerElapsed(timer, now_);
-      Carry();
+      Apply();
     }
     now_ = end;
   }
@@ -183,48 +183,48 @@ class PlanDriver {
   }
 
  private:
-  RestartPlan::RequestId Carry() {
+  RestartPlan::RequestId Apply() {
     const RestartPlan::RequestId request = requests_;
     for (Action& action : plan_.TakeActions()) actions_.push_back(std::move(action));
     while (!actions_.empty()) {
       const Action action = std::move(actions_.front());
       actions_.pop_front();
-      std::visit([this](const auto& what) { this->Carry(what); }, action);
+      std::visit([this](const auto& what) { this->Apply(what); }, action);
       for (Action& more : plan_.TakeActions()) actions_.push_back(std::move(more));
     }
     return request;
   }
 
-  void Carry(const RestartPlan::StartLife& start) {
+  void Apply(const RestartPlan::StartLife& start) {
     if (plan_.KeepsNames(start.life)) kept_.insert(start.child->id);
     Start(start.life, start.child->id);
   }
-  void Carry(const RestartPlan::StopLife& stop) { Stop(stop.life, Asks::kToStop); }
-  void Carry(const RestartPlan::KillLife& kill) { Stop(kill.life, Asks::kNobody); }
-  void Carry(const RestartPlan::ArmTimer& timer) {
+  void Apply(const RestartPlan::StopLife& stop) { Stop(stop.life, Asks::kToStop); }
+  void Apply(const RestartPlan::KillLife& kill) { Stop(kill.life, Asks::kNobody); }
+  void Apply(const RestartPlan::ArmTimer& timer) {
     log_.push_back(absl::StrCat("timer ", absl::FormatDuration(timer.wait)));
     timers_[timer.timer] = now_ + timer.wait;
   }
-  void Carry(const RestartPlan::CancelTimer& timer) {
+  void Apply(const RestartPlan::CancelTimer& timer) {
     log_.push_back("cancel timer");
     timers_.erase(timer.timer);
   }
-  void Carry(const RestartPlan::Reply& reply) {
+  void Apply(const RestartPlan::Reply& reply) {
     log_.push_back(absl::StrCat("reply ", reply.request, " ", absl::StatusCodeToString(reply.status.code())));
     replies_[reply.request] = reply.status;
     ++answers_[reply.request];
   }
-  void Carry(const RestartPlan::WatchName& watch) { log_.push_back(absl::StrCat("watch ", watch.name)); }
-  void Carry(const RestartPlan::AwaitGone& await) {
+  void Apply(const RestartPlan::WatchName& watch) { log_.push_back(absl::StrCat("watch ", watch.name)); }
+  void Apply(const RestartPlan::AwaitGone& await) {
     const std::string& id = id_of_.at(await.life);
     log_.push_back(absl::StrCat("await gone ", id));
     stuck_[id] = {await.life, place_of_.at(await.life)};
   }
-  void Carry(const RestartPlan::FreeNames& free) { kept_.erase(free.child->id); }
-  void Carry(const RestartPlan::ForgetChild&) {}
-  void Carry(const RestartPlan::Report& report) { events_.push_back(report.event); }
-  void Carry(const RestartPlan::StartDone&) { log_.push_back("done"); }
-  void Carry(const RestartPlan::Finish& finish) {
+  void Apply(const RestartPlan::FreeNames& free) { kept_.erase(free.child->id); }
+  void Apply(const RestartPlan::ForgetChild&) {}
+  void Apply(const RestartPlan::Report& report) { events_.push_back(report.event); }
+  void Apply(const RestartPlan::StartDone&) { log_.push_back("done"); }
+  void Apply(const RestartPlan::Finish& finish) {
     log_.push_back(absl::StrCat("finish ", ExitKindName(finish.reason.kind())));
     finish_reason_ = finish.reason;
   }

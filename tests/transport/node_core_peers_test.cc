@@ -385,7 +385,7 @@ TEST_F(NodeCorePeersTest, AMessageThatIsRefusedAtItsArrivalGivesItsRoomBack) { E
 
 TEST_F(NodeCorePeersTest, AMessageThatEndsItsSessionGivesItsRoomBack) {
   EXPECT_EQ(RoomAfterACall(internal::kStreamAsk | 7), 2);
-  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a stream is asked for, and the session has none")));
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("the session does not have that feature")));
 }
 
 TEST_F(NodeCorePeersTest, APeerThatExceedsItsCreditEndsItsSession) {

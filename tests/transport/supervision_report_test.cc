@@ -196,14 +196,14 @@ TEST(SupervisionReport, AReportThatCannotBeIsRefused) {
     return std::string(EventFromProto(report, local).status().message());
   };
   EXPECT_EQ(refusal([](proto::SupervisionReport&) {}), "");
-  EXPECT_THAT(refusal([](auto& report) { report.set_kind(0); }), HasSubstr("an unknown kind"));
+  EXPECT_THAT(refusal([](auto& report) { report.set_kind(0); }), HasSubstr("the event is of kind"));
   EXPECT_THAT(refusal([](auto& report) { report.set_kind(SupervisionEvent::kKindMax + 1); }),
-              HasSubstr("an unknown kind"));
+              HasSubstr("the event is of kind"));
   EXPECT_THAT(refusal([](auto& report) { report.mutable_offender()->set_shutdown("soon"); }),
-              HasSubstr("an unknown way to stop"));
+              HasSubstr("the way to stop is missing or unknown"));
   EXPECT_THAT(refusal([](auto& report) { report.mutable_reason()->clear_links(); }), HasSubstr("reason"));
-  EXPECT_THAT(refusal([](auto& report) { report.add_crashes()->set_link(1); }), HasSubstr("a crash of no reason"));
-  EXPECT_THAT(refusal([](auto& report) { report.add_crashes()->set_link(-1); }), HasSubstr("a crash of no reason"));
+  EXPECT_THAT(refusal([](auto& report) { report.add_crashes()->set_link(1); }), HasSubstr("a crash is of reason"));
+  EXPECT_THAT(refusal([](auto& report) { report.add_crashes()->set_link(-1); }), HasSubstr("a crash is of reason"));
   EXPECT_THAT(refusal([](auto& report) {
                 proto::CrashNote& note = *report.add_crashes();
                 for (int i = 0; i <= limits::kLastMessagesMax; ++i) note.add_messages();

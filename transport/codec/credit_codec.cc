@@ -32,7 +32,8 @@ bool IsPossible(const RoomAmount& amount, const RoomAmount& most) {
 
 absl::StatusOr<CreditChange> DecodeChange(const NodePair& nodes, const proto::Credit& in) {
   if (in.kind() < proto::Credit::GRANT || in.kind() > proto::Credit::REFUSE) {
-    return BadCredit(absl::StrCat("kind ", in.kind()));
+    return BadCredit(absl::StrCat("the kind is ", in.kind(), ": expected ", static_cast<int>(proto::Credit::GRANT),
+                                  " to ", static_cast<int>(proto::Credit::REFUSE)));
   }
   CreditChange change{.kind = static_cast<CreditChange::Kind>(in.kind()),
                       .mailbox = in.mailbox(),
@@ -43,7 +44,7 @@ absl::StatusOr<CreditChange> DecodeChange(const NodePair& nodes, const proto::Cr
   const absl::StatusOr<Pid> to = is_peers ? FromAddress(in.to(), nodes.peer, nodes.peer_node)
                                           : FromAddress(in.to(), nodes.local, nodes.local_node);
   if (!to.ok()) return BadCredit(is_peers ? "a mailbox that is not the peer's" : "a mailbox that is not ours");
-  if (to->is_null()) return BadCredit("no actor");
+  if (to->is_null()) return BadCredit("the actor is missing");
   change.to = *to;
   if (!IsPossible(change.granted, kGrantedMax)) {
     return BadCredit(absl::StrCat(in.messages(), " messages and ", in.bytes(), " bytes"));
@@ -55,7 +56,7 @@ absl::StatusOr<CreditChange> DecodeChange(const NodePair& nodes, const proto::Cr
   if (change.kind == CreditChange::Kind::kRefuse) {
     absl::Status is_good = FromProto(in.status(), limits::kCreditReasonBytesMax, change.status);
     if (!is_good.ok()) return is_good;
-    if (change.status.ok()) return BadCredit("a refusal that is OK");
+    if (change.status.ok()) return BadCredit("a refusal has the status OK: expected an error");
   }
   return change;
 }

@@ -50,6 +50,10 @@ absl::Status BadEnvelope(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("bad frame: in an envelope, ", what));
 }
 
+absl::Status TooManyBytes(size_t bytes, size_t bytes_max) {
+  return BadEnvelope(absl::StrCat(bytes, " bytes: at most ", bytes_max, " are allowed"));
+}
+
 absl::Status TooLarge(absl::string_view what, size_t bytes) {
   return absl::InvalidArgumentError(absl::StrCat(what, " of ", bytes, " bytes does not travel: at most ",
                                                  limits::kMessageBytesMax, " are allowed between nodes"));
@@ -95,9 +99,13 @@ absl::optional<TraceContext> TraceOf(const internal::WireTrace& wire) {
 }
 
 absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, NodePlace node) {
-  if (address.incarnation != incarnation.bits) return BadEnvelope("an address of another incarnation");
-  if (address.serial >= ActorAddress::kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial));
-  if (address.cell >= ActorAddress::kCellEnd) return BadEnvelope(absl::StrCat("a cell of ", address.cell));
+  if (address.incarnation != incarnation.bits) return BadEnvelope("its address is of another incarnation");
+  if (address.serial >= ActorAddress::kSerialEnd) {
+    return BadEnvelope(absl::StrCat("a serial is ", address.serial, ": expected less than ", ActorAddress::kSerialEnd));
+  }
+  if (address.cell >= ActorAddress::kCellEnd) {
+    return BadEnvelope(absl::StrCat("a cell is ", address.cell, ": expected less than ", ActorAddress::kCellEnd));
+  }
   return internal::PidAt(node, {.cell = address.cell, .serial = address.serial});
 }
 
@@ -131,8 +139,10 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   internal::Message message;
   absl::Status addressed = Addresses(nodes, in.from, in.to, message.from, message.to);
   if (!addressed.ok()) return addressed;
-  if (message.to.is_null()) return BadEnvelope("a message to no actor");
-  if (message.from.is_null() && internal::ItemBits(in.id) != 0) return BadEnvelope("a stream of no actor");
+  if (message.to.is_null()) return BadEnvelope("a message has no receiver");
+  if (message.from.is_null() && internal::ItemBits(in.id) != 0) {
+    return BadEnvelope("a call with a stream has no sender: expected the actor that asks");
+  }
   message.mailbox = in.mailbox;
   message.ask = in.id;
   const absl::optional<TraceContext> trace = in.trace.has_value() ? TraceOf(*in.trace) : absl::nullopt;
@@ -148,10 +158,12 @@ absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEn
   absl::Status addressed = Addresses(nodes, in.from, in.to, signal.from, signal.to);
   if (!addressed.ok()) return addressed;
   if (in.signal_kind < 1 || in.signal_kind > kSignalKindMax) {
-    return BadEnvelope(absl::StrCat("a signal of kind ", in.signal_kind));
+    return BadEnvelope(absl::StrCat("a signal is of kind ", in.signal_kind, ": expected 1 to ", kSignalKindMax));
   }
   signal.kind = static_cast<SignalKind>(in.signal_kind);
-  if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
+  if (signal.to.is_null() && signal.kind != SignalKind::kReply) {
+    return BadEnvelope("a signal has no receiver");
+  }
   signal.id = in.id;
   signal.is_link = in.is_link;
   if (HasPayload(signal.kind)) {
@@ -209,7 +221,7 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
   message.bytes = static_cast<int64_t>(in.bytes());
   absl::Status is_good = FromProto(in.status(), limits::kAnswerReasonBytesMax, message.status);
   if (!is_good.ok()) return is_good;
-  if (message.status.ok()) return BadEnvelope("a refusal that is OK");
+  if (message.status.ok()) return BadEnvelope("a refusal has the status OK: expected an error");
   return message;
 }
 
@@ -298,7 +310,7 @@ std::string EncodeLeave(absl::string_view why) {
 }
 
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes) {
-  if (bytes.size() > kEnvelopeBytesMax) return BadEnvelope("too many bytes");
+  if (bytes.size() > kEnvelopeBytesMax) return TooManyBytes(bytes.size(), kEnvelopeBytesMax);
   internal::HotEnvelope hot;
   const bool is_hot = internal::DecodeHot(bytes, hot);
   if (is_hot && hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
@@ -319,7 +331,7 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::stri
 }
 
 absl::StatusOr<InboundEnvelope> internal::DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes) {
-  if (bytes.size() > kEnvelopeBytesMax) return BadEnvelope("too many bytes");
+  if (bytes.size() > kEnvelopeBytesMax) return TooManyBytes(bytes.size(), kEnvelopeBytesMax);
   proto::Envelope envelope;
   if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return BadEnvelope(absl::StrCat(bytes.size(), " bytes do not parse"));
@@ -343,7 +355,7 @@ absl::StatusOr<InboundEnvelope> internal::DecodeEnvelopeByProtobuf(const NodePai
     case proto::Envelope::KIND_NOT_SET:
       break;
   }
-  return BadEnvelope("an unknown kind");
+  return BadEnvelope("the kind of its content is missing or unknown");
 }
 
 // ---- Values ----
@@ -407,13 +419,15 @@ proto::ExitReason ToProto(const ExitReason& reason) {
 
 absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason) {
   if (reason.links_size() < 1 || reason.links_size() > limits::kExitCausesMax) {
-    return BadEnvelope(absl::StrCat("an exit reason of ", reason.links_size(), " links"));
+    return BadEnvelope(
+        absl::StrCat("an exit reason has ", reason.links_size(), " links: expected 1 to ", limits::kExitCausesMax));
   }
   ExitReason result;
   for (int i = reason.links_size() - 1; i >= 0; --i) {
     const proto::ExitReasonLink& link = reason.links(i);
     if (link.kind() < 1 || link.kind() > ExitReason::kKindMax) {
-      return BadEnvelope(absl::StrCat("an exit reason of kind ", link.kind()));
+      return BadEnvelope(
+          absl::StrCat("an exit reason is of kind ", link.kind(), ": expected 1 to ", ExitReason::kKindMax));
     }
     absl::Status status;
     absl::Status is_good = FromProto(link.status(), limits::kNodesEnvelopeBytesMax, status);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -84,13 +85,27 @@ void AppendSlot(const SlotView& slot, std::string& bytes) {
 
 absl::Status BadFrame(absl::string_view what) { return absl::InvalidArgumentError(absl::StrCat("bad frame: ", what)); }
 
+absl::Status CheckBytes(absl::string_view what, size_t bytes, size_t bytes_max) {
+  if (bytes <= bytes_max) return absl::OkStatus();
+  return BadFrame(absl::StrCat(what, " has ", bytes, " bytes: at most ", bytes_max, " are allowed"));
+}
+
+// A handshake's frame has no slots.
+absl::Status CheckNoSlots(const proto::Frame& frame) {
+  if (frame.slots_size() == 0 && frame.definitions_size() == 0) return absl::OkStatus();
+  return BadFrame(absl::StrCat("a handshake has ", frame.slots_size(), " slots and ", frame.definitions_size(),
+                               " definitions of mailboxes: expected none"));
+}
+
 absl::Status CheckDefinitions(const FrameView& frame) {
   for (const MailboxDefinition& definition : frame.definitions) {
     if (definition.name.empty() || definition.name.size() > limits::kMailboxNameBytesMax) {
-      return BadFrame(absl::StrCat("a mailbox's name has ", definition.name.size(), " bytes"));
+      return BadFrame(absl::StrCat("a mailbox's name has ", definition.name.size(), " bytes: expected 1 to ",
+                                   limits::kMailboxNameBytesMax));
     }
     if (definition.hash != internal::Fnv1a(definition.name)) {
-      return BadFrame("a mailbox's hash is not that of its name");
+      return BadFrame(absl::StrCat("the hash of a mailbox is ", definition.hash, ": expected that of its name, ",
+                                   internal::Fnv1a(definition.name)));
     }
   }
   return absl::OkStatus();
@@ -98,51 +113,60 @@ absl::Status CheckDefinitions(const FrameView& frame) {
 
 absl::Status CheckSlots(const FrameView& frame) {
   if (frame.slots.empty()) {
-    return frame.first_number == 0 ? absl::OkStatus() : BadFrame("a number without a slot");
+    return frame.first_number == 0
+               ? absl::OkStatus()
+               : BadFrame(absl::StrCat("it has the number of a first slot, ", frame.first_number, ", without a slot"));
   }
   if (frame.slots.size() > limits::kSlotsPerFrameMax) {
     return BadFrame(absl::StrCat(frame.slots.size(), " slots; at most ", limits::kSlotsPerFrameMax, " are allowed"));
   }
   if (frame.first_number == 0 || frame.first_number > UINT64_MAX - limits::kSlotsPerFrameMax) {
-    return BadFrame(absl::StrCat("the first slot has number ", frame.first_number));
+    return BadFrame(absl::StrCat("the first slot has number ", frame.first_number, ": expected 1 to ",
+                                 UINT64_MAX - limits::kSlotsPerFrameMax));
   }
-  const auto too_large = [](const SlotView& slot) { return slot.body.size() > limits::kSlotBytesMax; };
-  if (std::any_of(frame.slots.begin(), frame.slots.end(), too_large)) return BadFrame("a slot is too large");
-  return absl::OkStatus();
+  const auto is_too_large = [](const SlotView& slot) { return slot.body.size() > limits::kSlotBytesMax; };
+  const auto large = std::find_if(frame.slots.begin(), frame.slots.end(), is_too_large);
+  return large == frame.slots.end() ? absl::OkStatus()
+                                    : CheckBytes("a slot", large->body.size(), limits::kSlotBytesMax);
 }
 
 absl::Status CheckHandshake(absl::string_view name, uint64_t incarnation, absl::string_view advertise) {
   const absl::Status valid = ValidateNodeName(name);
   if (!valid.ok()) return BadFrame(valid.message());
-  if (incarnation == 0) return BadFrame("no incarnation");
-  if (advertise.size() > kControlTextBytesMax) return BadFrame("an address is too long");
+  if (incarnation == 0) return BadFrame("the incarnation is 0 or missing");
+  return CheckBytes("an address", advertise.size(), kControlTextBytesMax);
+}
+
+// The first of them that is not OK.
+absl::Status FirstError(std::initializer_list<absl::Status> checked) {
+  for (const absl::Status& status : checked) {
+    if (!status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 
 absl::Status CheckControl(const proto::Frame& frame) {
   switch (frame.control_case()) {
     case proto::Frame::kHello: {
-      if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Hello with slots");
-      if (frame.hello().to_node().size() > limits::kNodeNameBytesMax) return BadFrame("a node's name is too long");
-      if (frame.hello().key().size() > kSecretBytesMax || frame.hello().proof().size() > kSecretBytesMax) {
-        return BadFrame("a Hello's key or proof is too long");
-      }
-      return CheckHandshake(frame.hello().from_node(), frame.hello().incarnation(), frame.hello().advertise());
+      const proto::Hello& hello = frame.hello();
+      return FirstError({CheckNoSlots(frame),
+                         CheckBytes("the name in to_node", hello.to_node().size(), limits::kNodeNameBytesMax),
+                         CheckBytes("a Hello's key", hello.key().size(), kSecretBytesMax),
+                         CheckBytes("a Hello's proof", hello.proof().size(), kSecretBytesMax),
+                         CheckHandshake(hello.from_node(), hello.incarnation(), hello.advertise())});
     }
-    case proto::Frame::kWelcome:
-      if (frame.welcome().key().size() > kSecretBytesMax || frame.welcome().proof().size() > kSecretBytesMax) {
-        return BadFrame("a Welcome's key or proof is too long");
-      }
-      if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Welcome with slots");
-      return CheckHandshake(frame.welcome().from_node(), frame.welcome().incarnation(), frame.welcome().advertise());
+    case proto::Frame::kWelcome: {
+      const proto::Welcome& welcome = frame.welcome();
+      return FirstError({CheckNoSlots(frame), CheckBytes("a Welcome's key", welcome.key().size(), kSecretBytesMax),
+                         CheckBytes("a Welcome's proof", welcome.proof().size(), kSecretBytesMax),
+                         CheckHandshake(welcome.from_node(), welcome.incarnation(), welcome.advertise())});
+    }
     case proto::Frame::kRefuse:
-      if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Refuse with slots");
-      if (frame.refuse().detail().size() > kControlTextBytesMax) return BadFrame("a Refuse's text is too long");
-      if (frame.refuse().proof().size() > kSecretBytesMax) return BadFrame("a Refuse's proof is too long");
-      break;
+      return FirstError({CheckNoSlots(frame),
+                         CheckBytes("a Refuse's text", frame.refuse().detail().size(), kControlTextBytesMax),
+                         CheckBytes("a Refuse's proof", frame.refuse().proof().size(), kSecretBytesMax)});
     case proto::Frame::kGoodbye:
-      if (frame.goodbye().why().size() > kControlTextBytesMax) return BadFrame("a Goodbye's text is too long");
-      break;
+      return CheckBytes("a Goodbye's text", frame.goodbye().why().size(), kControlTextBytesMax);
     case proto::Frame::kHeartbeat:
     case proto::Frame::CONTROL_NOT_SET:
       break;
@@ -315,7 +339,7 @@ absl::Status CheckFrame(const FrameView& frame) {
   checked.Update(CheckSlots(frame));
   if (frame.control != nullptr) checked.Update(CheckControl(*frame.control));
   const bool needs_epoch = frame.control == nullptr || (!frame.control->has_hello() && !frame.control->has_refuse());
-  if (needs_epoch && frame.epoch == 0) checked.Update(BadFrame("no epoch"));
+  if (needs_epoch && frame.epoch == 0) checked.Update(BadFrame("the epoch is 0 or missing"));
   return checked;
 }
 

@@ -41,7 +41,7 @@ void AddTo(std::map<std::string, int64_t>& sums, const std::map<std::string, int
 NodeCore::NodeCore(NodeCoreOptions options)
     : parts_(std::move(options), this, this),
       back_reference_(std::make_shared<internal::BackReference<NodeCore>>(this)),
-      nobody_(std::make_unique<PeerCore>(parts_, 0)),
+      no_peer_(std::make_unique<PeerCore>(parts_, 0)),
       cores_(parts_),
       table_(cores_),
       random_(parts_.options.seed),
@@ -203,7 +203,7 @@ NodeCore::OpenWork NodeCore::open_work() {
 }
 
 NodeCounters NodeCore::counters() {
-  NodeCounters total = nobody_->counters();
+  NodeCounters total = no_peer_->counters();
   cores_.ForEach([&total](PeerCore& core) {
     const NodeCounters of_core = core.counters();
     total.refused_tells += of_core.refused_tells;
@@ -232,7 +232,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::S
   parts_.links.Remove(link->number);
   PeerCore* core = link->peer.load(std::memory_order_acquire);
   if (core == nullptr) {
-    core = nobody_.get();
+    core = no_peer_.get();
     absl::MutexLock lock(&table_mu_);
     handshakes_.Remove(link->number);
   }
@@ -252,9 +252,9 @@ void NodeCore::Tick(MonotonicTime scheduled) {
   if (!due.has_value()) return;
   for (PeerCore* const core : *due) {
     core->Tick();
-    if (core == nobody_.get()) {  // after Tick, so that changes from now on set a new visit
-      parts_.names.Carry();
-      CloseLateStrangers();
+    if (core == no_peer_.get()) {  // after Tick, so that changes from now on set a new visit
+      parts_.names.MakeChanges();
+      CloseLateHandshakes();
     }
   }
   if (const MonotonicTime wake = parts_.timer.Rearm(); !wake.is_infinite()) WakeAt(wake);
@@ -266,8 +266,8 @@ void NodeCore::TellNames() {
 
 void NodeCore::NamesChanged() {
   if (parts_.names.has_changes()) {
-    nobody_->VisitAt(ReadClock());
-    nobody_->Settle(Change::kCall);
+    no_peer_->VisitAt(ReadClock());
+    no_peer_->Settle(Change::kCall);
   }
   TellNames();
 }

@@ -173,9 +173,9 @@ class NodeCore final : public Router,
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   // Checks a Hello of a stream that belongs to no peer yet. Returns why it is refused, or nothing if there is a place
   // for the peer. Sets `evicted` if a peer was evicted for that.
-  absl::optional<Refusal> CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted)
+  absl::optional<Refusal> CheckNewPeer(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  void CloseLateStrangers();
+  void CloseLateHandshakes();
 
   // ---- Events ----
 
@@ -193,7 +193,7 @@ class NodeCore final : public Router,
   internal::NodeParts parts_;
   const std::shared_ptr<internal::BackReference<NodeCore>> back_reference_;  // for timers
   // The core that never has a peer (peer_core.h).
-  const std::unique_ptr<PeerCore> nobody_;
+  const std::unique_ptr<PeerCore> no_peer_;
   internal::PeerCores cores_;  // of peers
   // Written with table_mu_ held.
   std::atomic<bool> leaving_{false};

@@ -68,19 +68,19 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
     link->Open();
     const MonotonicTime deadline = ReadClock() + parts_.options.times.handshake_timeout;
     handshakes_.Add(link, deadline);
-    nobody_->VisitAt(deadline);
+    no_peer_->VisitAt(deadline);
   }
-  nobody_->Settle(Change::kCall);
+  no_peer_->Settle(Change::kCall);
   return link.get();
 }
 
-void NodeCore::CloseLateStrangers() {
+void NodeCore::CloseLateHandshakes() {
   {
     absl::MutexLock lock(&table_mu_);
-    for (const std::shared_ptr<NodeLink>& late : handshakes_.DropLate(ReadClock())) nobody_->Close(late);
-    nobody_->VisitAt(handshakes_.NextDeadline());
+    for (const std::shared_ptr<NodeLink>& late : handshakes_.DropLate(ReadClock())) no_peer_->Close(late);
+    no_peer_->VisitAt(handshakes_.NextDeadline());
   }
-  nobody_->Settle(Change::kEvent);
+  no_peer_->Settle(Change::kEvent);
 }
 
 void NodeCore::OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_view frame) {
@@ -98,10 +98,10 @@ void NodeCore::OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_v
   // The lock is released, so streams may be called.
   if (evicted != nullptr) evicted->Settle(Change::kEvent);
   PeerCore* const core = link->peer.load(std::memory_order_acquire);
-  (core != nullptr ? core : nobody_.get())->Settle(Change::kEvent);
+  (core != nullptr ? core : no_peer_.get())->Settle(Change::kEvent);
 }
 
-absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted) {
+absl::optional<Refusal> NodeCore::CheckNewPeer(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted) {
   const std::string& node = hello.from_node();
   const NodeCoreOptions& options = parts_.options;
   if (absl::optional<Refusal> refusal = CheckHello(hello, options.node, WireVersions()); refusal.has_value()) {
@@ -137,22 +137,22 @@ NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link
   const absl::StatusOr<proto::Frame> decoded = DecodeHandshake(frame);
   if (!handshakes_.AwaitsHello(link->number) || !decoded.ok() || !decoded->has_hello()) {
     handshakes_.Drop(link->number, PendingHandshakes::kNotAHello);
-    nobody_->Close(link);
+    no_peer_->Close(link);
     return nullptr;
   }
   const proto::Hello& hello = decoded->hello();
   PeerCore* evicted = nullptr;
-  if (const absl::optional<Refusal> refusal = CheckStranger(*link, hello, evicted); refusal.has_value()) {
+  if (const absl::optional<Refusal> refusal = CheckNewPeer(*link, hello, evicted); refusal.has_value()) {
     handshakes_.Refuse(link->number, RefusalCause(refusal->reason));
-    nobody_->Write(link, RefuseFrame(*refusal, WireVersions(), parts_.options.incarnation));
-    nobody_->Report(
+    no_peer_->Write(link, RefuseFrame(*refusal, WireVersions(), parts_.options.incarnation));
+    no_peer_->Report(
         PeerEvent{.kind = PeerEvent::Kind::kStreamRefused,
                   .node = hello.from_node(),
                   .detail = absl::StrCat(proto::Refuse::Reason_Name(refusal->reason), ": ", refusal->detail)});
     return evicted;
   }
   handshakes_.Remove(link->number);
-  // CheckStranger made sure that there is a place.
+  // CheckNewPeer made sure that there is a place.
   AddPeer(hello.from_node(), OriginOf(*link))->Bind(link, hello);
   return evicted;
 }

@@ -147,7 +147,7 @@ void NodeCore::Post(Signal signal) {
   if (!answer.has_value()) return;
   // The core that last had a session with that incarnation delivers the answer, after all that arrived in that session.
   PeerCore* const last = parts_.places.Find(place);
-  (last != nullptr ? last : nobody_.get())->Deliver(*std::move(answer));
+  (last != nullptr ? last : no_peer_.get())->Deliver(*std::move(answer));
 }
 
 void NodeCore::Released(const ReleasedMessages& messages) {
@@ -160,7 +160,7 @@ void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
 
 void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
   const bool is_over = Reach(wait.room.node, [&](PeerCore& core) { return core.EndWait(wait, status); }).has_value();
-  if (is_over && status.ok()) nobody_->GiveBack(wait.room);
+  if (is_over && status.ok()) no_peer_->GiveBack(wait.room);
 }
 
 void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {
@@ -192,8 +192,8 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
 }
 
 void NodeCore::Withdraw(absl::string_view name, Pid owner) {
-  // The registry also calls this while Carry removes a name there; the table has released that name already, so Release
-  // returns false.
+  // The registry also calls this while MakeChanges removes a name there; the table has released that name already, so
+  // Release returns false.
   if (parts_.names.Release(name, owner)) NamesChanged();
 }
 

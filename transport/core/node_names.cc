@@ -156,8 +156,8 @@ void NodeNames::TakeChanges(std::vector<NameTable::Change>* refusals) {
   }
 }
 
-void NodeNames::Carry() {
-  absl::MutexLock carrying(&carry_mu_);
+void NodeNames::MakeChanges() {
+  absl::MutexLock making(&making_mu_);
   std::vector<NameTable::Change> changes;
   {
     absl::MutexLock lock(&mu_);

@@ -6,11 +6,11 @@
 // session under that peer's lock, so they keep their order.
 //
 // Order. The registry shows one owner of a name, so its changes have one order over
-// all peers. Carry makes them: when it returns, all changes that were in the queue
+// all peers. MakeChanges makes them: when it returns, all changes that were in the queue
 // when it was called have been made. It is called by threads of the transport that hold
-// no other lock. Its lock, carry_mu_, is the only lock of the transport that is held
+// no other lock. Its lock, making_mu_, is the only lock of the transport that is held
 // while the registry and the system are called. That is safe because both return
-// without running user code, and no function that an actor calls waits for carry_mu_.
+// without running user code, and no function that an actor calls waits for making_mu_.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
 
@@ -77,32 +77,32 @@ class NodeNames {
   size_t HeldBytes(absl::string_view peer);
   // The number of names that this node owns or keeps vacant.
   size_t own_names();
-  // Whether changes wait for Carry.
+  // Whether changes wait for MakeChanges.
   bool has_changes();
 
   // ---- Threads of the transport, without a lock ----
 
-  void Carry();
+  void MakeChanges();
 
  private:
   bool MayPublish(absl::string_view peer, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeChanges(std::vector<NameTable::Change>* refusals) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Make(const NameTable::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(carry_mu_);
+  void Make(const NameTable::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(making_mu_);
   void EndOwner(const NameTable::Change& change, const ExitReason& reason);
 
   const std::string node_;
   Registry* const registry_;
   understudy::Inbound* const inbound_;
 
-  absl::Mutex carry_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  absl::Mutex making_mu_ ABSL_ACQUIRED_BEFORE(mu_);
   // The registry's owner of each cluster name, as this node put it there.
-  std::map<std::string, Pid> shown_ ABSL_GUARDED_BY(carry_mu_);
+  std::map<std::string, Pid> shown_ ABSL_GUARDED_BY(making_mu_);
 
   absl::Mutex mu_;
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, StreamIdentity, std::less<>> identities_ ABSL_GUARDED_BY(mu_);  // of peers with a session
   NameTable table_ ABSL_GUARDED_BY(mu_);
-  std::vector<NameTable::Change> changes_ ABSL_GUARDED_BY(mu_);  // for Carry
+  std::vector<NameTable::Change> changes_ ABSL_GUARDED_BY(mu_);  // for MakeChanges
 };
 
 }  // namespace understudy::internal

@@ -22,6 +22,7 @@
 #include "understudy/transport/core/node_core_options.h"
 #include "understudy/transport/core/node_link.h"
 #include "understudy/transport/core/node_parts.h"
+#include "understudy/transport/core/overloads.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/names/name_feed.h"
@@ -248,12 +249,12 @@ void PeerCore::OnDial(const DialStream& dial) {
 }
 
 void PeerCore::Apply() {
-  if (peer_->carrying_out) return;  // called by an action: the loop of the outer call runs the new actions
-  peer_->carrying_out = true;
+  if (peer_->is_applying) return;  // called by an action: the loop of the outer call runs the new actions
+  peer_->is_applying = true;
   while (peer_->session.has_actions()) {
     for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
   }
-  peer_->carrying_out = false;
+  peer_->is_applying = false;
   peer_->credit.ServeLine([this](size_t bytes) {
     mu_.AssertHeld();
     return peer_->session.Keep(bytes).ok();
@@ -264,52 +265,49 @@ void PeerCore::Apply() {
 }
 
 void PeerCore::Apply(SessionAction& action) {
-  if (const auto* dial = std::get_if<DialStream>(&action)) {
-    OnDial(*dial);
-  } else if (auto* write = std::get_if<WriteFrame>(&action)) {
-    const auto stream = peer_->streams.find(write->stream);
-    if (stream == peer_->streams.end()) return;
-    stream_work_.push_back({.kind = StreamWork::Kind::kWrite, .link = stream->second, .text = std::move(write->bytes)});
-  } else if (const auto* close = std::get_if<CloseStream>(&action)) {
-    CloseStreamOf(close->stream);
-  } else if (auto* carries = std::get_if<StreamCarries>(&action)) {
-    const auto stream = peer_->streams.find(carries->stream);
-    if (stream == peer_->streams.end()) return;
-    peer_->beating = stream->second;
-    stream_work_.push_back({.kind = StreamWork::Kind::kBeat,
-                            .link = stream->second,
-                            .text = std::move(carries->heartbeat),
-                            .interval = carries->interval});
-  } else if (const auto* begun = std::get_if<SessionBegun>(&action)) {
-    OnBegun(*begun);
-  } else if (const auto* suspect = std::get_if<SessionSuspect>(&action)) {
-    EndBeats();
-    ReportKind(PeerEvent::Kind::kSuspect, suspect->why);
-    if (options_.watch != nullptr) options_.watch->OnBroken(peer_->name);
-  } else if (std::holds_alternative<SessionResumed>(action)) {
-    ReportKind(PeerEvent::Kind::kResumed, "");
-    WatchPeer();
-  } else if (auto* messages = std::get_if<MessagesArrived>(&action)) {
-    OnMessages(std::move(messages->messages));
-  } else if (auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
-    OnEnvelope(std::move(*arrived));
-  } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
-    OnEnded(*ended);
-  } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
-    ++counters_.dials_refused_by_cause[RefusalCause(refused->reason)];
-    deliveries_.push_back(
-        PeerEvent{.kind = PeerEvent::Kind::kRefused,
-                  .node = peer_->name,
-                  .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
-  } else if (const auto* stream_refused = std::get_if<StreamRefused>(&action)) {
-    ++counters_.streams_refused_by_cause[RefusalCause(stream_refused->reason)];
-    deliveries_.push_back(PeerEvent{
-        .kind = PeerEvent::Kind::kStreamRefused,
-        .node = peer_->name,
-        .detail = absl::StrCat(proto::Refuse::Reason_Name(stream_refused->reason), ": ", stream_refused->detail)});
-  } else if (const auto* failed = std::get_if<SessionFailed>(&action)) {
-    ReportKind(PeerEvent::Kind::kFailed, failed->why);
-  }
+  std::visit(
+      Overloads{[this](const DialStream& dial) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnDial(dial); },
+                [this](WriteFrame& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  const auto stream = peer_->streams.find(write.stream);
+                  if (stream == peer_->streams.end()) return;
+                  stream_work_.push_back(
+                      {.kind = StreamWork::Kind::kWrite, .link = stream->second, .text = std::move(write.bytes)});
+                },
+                [this](const CloseStream& close) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { CloseStreamOf(close.stream); },
+                [this](StreamCarries& carries) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  const auto stream = peer_->streams.find(carries.stream);
+                  if (stream == peer_->streams.end()) return;
+                  peer_->beating = stream->second;
+                  stream_work_.push_back({.kind = StreamWork::Kind::kBeat,
+                                          .link = stream->second,
+                                          .text = std::move(carries.heartbeat),
+                                          .interval = carries.interval});
+                },
+                [this](const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnBegun(begun); },
+                [this](const SessionSuspect& suspect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  EndBeats();
+                  ReportKind(PeerEvent::Kind::kSuspect, suspect.why);
+                  if (options_.watch != nullptr) options_.watch->OnBroken(peer_->name);
+                },
+                [this](const SessionResumed& /*resumed*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  ReportKind(PeerEvent::Kind::kResumed, "");
+                  WatchPeer();
+                },
+                [this](MessagesArrived& arrived)
+                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnMessages(std::move(arrived.messages)); },
+                [this](EnvelopeArrived& arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnEnvelope(std::move(arrived)); },
+                [this](const SessionEnded& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnEnded(ended); },
+                [this](const DialRefused& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  ++counters_.dials_refused_by_cause[RefusalCause(refused.reason)];
+                  ReportRefusal(PeerEvent::Kind::kRefused, refused.reason, refused.detail);
+                },
+                [this](const StreamRefused& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                  ++counters_.streams_refused_by_cause[RefusalCause(refused.reason)];
+                  ReportRefusal(PeerEvent::Kind::kStreamRefused, refused.reason, refused.detail);
+                },
+                [this](const SessionFailed& failed)
+                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { ReportKind(PeerEvent::Kind::kFailed, failed.why); }},
+      action);
 }
 
 // ---- Sessions ----
@@ -319,6 +317,11 @@ bool PeerCore::IsAt(const SessionId& session) const {
 }
 
 bool PeerCore::IsLive(const SessionId& session) const { return IsAt(session) && peer_->session.is_live(); }
+
+void PeerCore::ReportRefusal(PeerEvent::Kind kind, proto::Refuse::Reason reason, absl::string_view detail) {
+  deliveries_.push_back(PeerEvent{
+      .kind = kind, .node = peer_->name, .detail = absl::StrCat(proto::Refuse::Reason_Name(reason), ": ", detail)});
+}
 
 void PeerCore::ReportKind(PeerEvent::Kind kind, absl::string_view detail) {
   PeerEvent event{.kind = kind, .node = peer_->name, .detail = std::string(detail)};
@@ -367,7 +370,7 @@ void PeerCore::OnEnded(const SessionEnded& ended) {
   tells_names_ = true;
   peer_->credit.End();
   ApplyCredit();
-  for (Signal& signal : peer_->ties.End(why)) deliveries_.push_back(std::move(signal));
+  for (Signal& signal : peer_->requests.End(why)) deliveries_.push_back(std::move(signal));
   if (!peer_->session.is_live()) {
     peer_->learned_address.clear();
     UpdateDialable();
@@ -457,7 +460,7 @@ NodeCounters PeerCore::counters() {
 
 size_t PeerCore::unanswered_calls() {
   const Locked lock(*this);
-  return peer_.has_value() ? peer_->ties.calls() : 0;
+  return peer_.has_value() ? peer_->requests.calls() : 0;
 }
 
 }  // namespace understudy::internal

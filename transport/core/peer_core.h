@@ -184,7 +184,7 @@ class PeerCore {
     const std::string name;
     const uint64_t tenancy;
     PeerSession session;
-    OutstandingRequests ties;              // of the live session
+    OutstandingRequests requests;          // of the live session
     PeerCredit credit;                     // likewise
     std::shared_ptr<const Grants> grants;  // the node's
     // The identity proved on the stream with which the live session began.
@@ -204,7 +204,7 @@ class PeerCore {
     // For PeerStatus.
     std::map<ErrorKind, int64_t> refused_by_peer;
     int64_t forbidden = 0;
-    bool carrying_out = false;  // Apply runs the session's actions
+    bool is_applying = false;  // Apply runs the session's actions
     // For each mailbox name, the type that was last sent to it, because a refused tell comes back without its type.
     absl::flat_hash_map<uint32_t, const MessageType*> told_types;
     TypedMailbox last_mailbox;  // what was last put into told_types, so that a repetition is cheap
@@ -257,6 +257,8 @@ class PeerCore {
   void OnBegun(const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnEnded(const SessionEnded& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReportKind(PeerEvent::Kind kind, absl::string_view detail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReportRefusal(PeerEvent::Kind kind, proto::Refuse::Reason reason, absl::string_view detail)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void UpdateDialable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<NodeLink> Carrier() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WatchPeer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -288,6 +290,8 @@ class PeerCore {
 
   // peer_core_delivery.cc: what arrives.
   void OnEnvelope(EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // For a message to a mailbox whose hash belongs to another name here.
+  void OnUndeliverable(const Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMessages(std::vector<Message> messages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Counts an arrived message against the peer's credit and its unanswered calls. Returns false if the peer exceeded
   // either; the session has then ended for a bad frame.
@@ -299,13 +303,13 @@ class PeerCore {
   void OnNames(const NamesPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellNamesLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RefuseMessage(const RefusedMessage& refused, Admission admission) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Carry(MessagesDelivery delivery);
-  void Carry(Signal signal) { options_.inbound->Deliver(std::move(signal)); }
-  void Carry(const DeadLetter& letter);
-  void Carry(const NamesFirst& /*names*/) { parts_.names.Carry(); }
-  void Carry(const NamesEntered& entered);
-  void Carry(const PeerEvent& event);
-  static void Carry(const StreamOver& over) { over.told(over.why); }
+  void Perform(MessagesDelivery delivery);
+  void Perform(Signal signal) { options_.inbound->Deliver(std::move(signal)); }
+  void Perform(const DeadLetter& letter);
+  void Perform(const NamesFirst& /*names*/) { parts_.names.MakeChanges(); }
+  void Perform(const NamesEntered& entered);
+  void Perform(const PeerEvent& event);
+  static void Perform(const StreamOver& over) { over.told(over.why); }
 
   // peer_core_credit.cc: room in mailboxes.
   void OnCredit(const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -317,9 +321,9 @@ class PeerCore {
   void ApplyCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Returns false if `waiter` neither waits nor has room.
   bool GiveUp(const PeerCredit::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Carry(const CreditWork& work);
-  void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
-  void Carry(const LineChange& change);
+  void Perform(const CreditWork& work);
+  void Perform(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
+  void Perform(const LineChange& change);
 
   // peer_core_routing.cc: what actors send.
   bool Reaches(NodePlace node) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -17,6 +17,7 @@
 #include "understudy/transport/codec/credit.h"
 #include "understudy/transport/codec/credit_codec.h"
 #include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/core/overloads.h"
 #include "understudy/transport/core/peer_core.h"
 #include "understudy/transport/core/peer_credit.h"
 #include "understudy/transport/limits.h"
@@ -106,15 +107,12 @@ void PeerCore::ApplyCredit() {
   if (!peer_->credit.has_actions()) return;
   const CreditChanges told = peer_->credit.TakeTold();
   for (PeerCredit::Work& work : peer_->credit.TakeWork()) {
-    if (std::holds_alternative<PeerCredit::ReserveDue>(work)) {
-      deliveries_.push_back(CreditWork{.session = Session()});
-    } else if (auto* returned = std::get_if<RoomReturn>(&work)) {
-      deliveries_.push_back(*returned);
-    } else if (auto* change = std::get_if<LineChange>(&work)) {
-      deliveries_.push_back(*change);
-    } else if (auto* signal = std::get_if<Signal>(&work)) {
-      deliveries_.push_back(std::move(*signal));
-    }
+    std::visit(Overloads{[this](PeerCredit::ReserveDue& /*due*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                           deliveries_.push_back(CreditWork{.session = Session()});
+                         },
+                         [this](auto& delivery)
+                             ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { deliveries_.push_back(std::move(delivery)); }},
+               work);
   }
   for (size_t first = 0; first < told.size() && peer_->session.is_live(); first += kCreditChangesTold) {
     const size_t last = std::min(told.size(), first + kCreditChangesTold);
@@ -123,7 +121,7 @@ void PeerCore::ApplyCredit() {
   }
 }
 
-void PeerCore::Carry(const LineChange& change) {
+void PeerCore::Perform(const LineChange& change) {
   if (change.kind == LineChange::Kind::kEnters) {
     options_.inbound->WaitForRoom(change.wait);
   } else {
@@ -133,7 +131,7 @@ void PeerCore::Carry(const LineChange& change) {
 
 // The system is called for the reservations without mu_, so the session may end meanwhile; then the reserved room is
 // given back. All that was reserved is granted together.
-void PeerCore::Carry(const CreditWork& work) {
+void PeerCore::Perform(const CreditWork& work) {
   std::vector<RoomRequest> wishes;
   {
     const Locked lock(*this);

@@ -24,6 +24,7 @@
 #include "understudy/transport/core/node_names.h"
 #include "understudy/transport/core/node_parts.h"
 #include "understudy/transport/core/outstanding_requests.h"
+#include "understudy/transport/core/overloads.h"
 #include "understudy/transport/core/peer_core.h"
 #include "understudy/transport/core/peer_streams.h"
 #include "understudy/transport/grants.h"
@@ -60,28 +61,28 @@ RoomRequest RoomOf(const RefusedMessage& message) {
 }  // namespace
 
 void PeerCore::OnEnvelope(EnvelopeArrived arrived) {
-  if (const auto* message = std::get_if<Message>(&arrived.envelope)) {
-    if (!HasCredit(*message)) return;
-    RefusedMessage refused = AsRefused(*message);
-    // The message does not enter a mailbox, so no mailbox gives its reserved room back. Nor does the end of the
-    // session, which may have come with the message.
-    if (message->admission == Admission::kReserved) deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
-    refused.status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here");
-    RefuseMessage(refused, message->admission);
-  } else if (auto* signal = std::get_if<Signal>(&arrived.envelope)) {
-    OnSignal(std::move(*signal));
-  } else if (auto* refused = std::get_if<RefusedMessage>(&arrived.envelope)) {
-    OnRefused(*refused);
-  } else if (auto* credit = std::get_if<CreditChanges>(&arrived.envelope)) {
-    OnCredit(*credit);
-  } else if (auto* names = std::get_if<NamesPart>(&arrived.envelope)) {
-    OnNames(*names);
-  }
+  std::visit(Overloads{[this](const Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnUndeliverable(message); },
+                       [this](Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnSignal(std::move(signal)); },
+                       [this](const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnRefused(refused); },
+                       [this](const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnCredit(changes); },
+                       [this](const NamesPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { OnNames(part); },
+                       [](const LeaveNotice& /*notice*/) {}},  // the session has ended for it
+             arrived.envelope);
+}
+
+void PeerCore::OnUndeliverable(const Message& message) {
+  if (!HasCredit(message)) return;
+  RefusedMessage refused = AsRefused(message);
+  // The message does not enter a mailbox, so no mailbox gives its reserved room back. Nor does the end of the
+  // session, which may have come with the message.
+  if (message.admission == Admission::kReserved) deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
+  refused.status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here");
+  RefuseMessage(refused, message.admission);
 }
 
 void PeerCore::OnRefused(const RefusedMessage& refused) {
   ++peer_->refused_by_peer[ErrorKindOf(refused.status).value_or(ErrorKind::kNoProcess)];
-  if (absl::optional<Signal> reply = peer_->ties.OnRefused(refused); reply.has_value()) {
+  if (absl::optional<Signal> reply = peer_->requests.OnRefused(refused); reply.has_value()) {
     deliveries_.push_back(*std::move(reply));
     return;
   }
@@ -113,10 +114,10 @@ bool PeerCore::HasCredit(const Message& message) {
   // With the message the peer may have left, and the session is over.
   if (const uint64_t features = FeaturesFor(message.ask);
       peer_->session.is_live() && (peer_->session.features() & features) != features) {
-    peer_->session.EndForBadFrame("a stream is asked for, and the session has none", Now());
+    peer_->session.EndForBadFrame("a call with a stream: the session does not have that feature", Now());
     return false;
   }
-  if (message.ask != 0 && !peer_->ties.OnCalled(message.from, message.ask, message.to)) {
+  if (message.ask != 0 && !peer_->requests.OnCalled(message.from, message.ask, message.to)) {
     peer_->session.EndForBadFrame(absl::StrCat("a call with the number of one that has no answer yet, or more than ",
                                                2 * limits::kAsksPerSessionMax, " calls without an answer"),
                                   Now());
@@ -126,7 +127,8 @@ bool PeerCore::HasCredit(const Message& message) {
   // it.
   const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
   if (!peer_->credit.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
-    peer_->session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
+    peer_->session.EndForBadFrame(
+        absl::StrCat("a message of ", bytes, " bytes to a mailbox that the peer has no credit for"), Now());
     return false;
   }
   return true;
@@ -158,7 +160,7 @@ bool PeerCore::IsGranted(SignalKind kind) const {
 
 void PeerCore::OnSignal(Signal signal) {
   CountForged(signal.to);
-  switch (peer_->ties.OnArrived(signal, IsGranted(signal.kind))) {
+  switch (peer_->requests.OnArrived(signal, IsGranted(signal.kind))) {
     case OutstandingRequests::Verdict::kDeliver:
       deliveries_.push_back(std::move(signal));
       return;
@@ -225,7 +227,7 @@ void PeerCore::TellNamesLocked() {
 
 // ---- To the system ----
 
-void PeerCore::Carry(MessagesDelivery delivery) {
+void PeerCore::Perform(MessagesDelivery delivery) {
   for (Message& message : delivery.messages) {
     RefusedMessage refused = AsRefused(message);
     const Admission admission = message.admission;
@@ -245,7 +247,7 @@ void PeerCore::Carry(MessagesDelivery delivery) {
   }
 }
 
-void PeerCore::Carry(const DeadLetter& letter) {
+void PeerCore::Perform(const DeadLetter& letter) {
   if (options_.on_dead_letter != nullptr) {
     options_.on_dead_letter(letter);
   } else {
@@ -253,14 +255,14 @@ void PeerCore::Carry(const DeadLetter& letter) {
   }
 }
 
-void PeerCore::Carry(const NamesEntered& entered) {
+void PeerCore::Perform(const NamesEntered& entered) {
   const Locked lock(*this);
   if (!IsAt(entered.session)) return;
   parts_.names.OnChangesEntered(peer_->name);
   TellNamesLocked();
 }
 
-void PeerCore::Carry(const PeerEvent& event) {
+void PeerCore::Perform(const PeerEvent& event) {
   if (options_.on_peer) options_.on_peer(event);
 }
 

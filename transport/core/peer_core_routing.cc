@@ -114,7 +114,7 @@ absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view 
                               size_t kept_bytes) {
   absl::Status known = NoteMailbox(message);
   if (!known.ok()) return known;
-  if (message.ask != 0 && !peer_->ties.MayAsk()) {
+  if (message.ask != 0 && !peer_->requests.MayAsk()) {
     return MakeError(ErrorKind::kFull, absl::StrCat(limits::kAsksPerSessionMax, " calls of this node at node ",
                                                     peer_->name, " have no answer yet; ask later"));
   }
@@ -131,7 +131,7 @@ absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view 
   // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
   if (envelope.bytes.capacity() <= kKeptBytesMax) peer_->spare_bytes = std::move(envelope.bytes);
   if (!accepted.ok()) return accepted;
-  peer_->ties.OnSent(message.from, message.to, message.ask);
+  peer_->requests.OnSent(message.from, message.to, message.ask);
   return accepted;
 }
 
@@ -210,7 +210,7 @@ bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<a
 bool PeerCore::Post(Signal& signal) {
   const Changing changing(*this, Change::kCall);
   if (!Reaches(signal.to.place())) return false;
-  if (!peer_->ties.OnPosted(signal)) {
+  if (!peer_->requests.OnPosted(signal)) {
     peer_->session.EndForWantOfRoom(
         absl::StrCat("the peer has not answered ", limits::kUnlinksPerSessionMax, " unlinks"), Now());
     Apply();
@@ -271,14 +271,14 @@ void PeerCore::AppendSignal(const Signal& signal) {
 
 bool PeerCore::AwaitsAnswer(Pid asker, uint64_t ask) {
   if (ItemBits(ask) != 0) {
-    absl::optional<Signal> told = peer_->ties.OnStreamsAnswered(asker, ask);
+    absl::optional<Signal> told = peer_->requests.OnStreamsAnswered(asker, ask);
     if (told.has_value()) deliveries_.push_back(*std::move(told));
   }
-  return peer_->ties.OnAnswers(asker, ask);
+  return peer_->requests.OnAnswers(asker, ask);
 }
 
 void PeerCore::PostOfStream(const Signal& signal) {
-  if (!peer_->ties.OnStreamPosted(signal)) {
+  if (!peer_->requests.OnStreamPosted(signal)) {
     // The answer to an upload ends it at both nodes, so what its two actors say of its end is seldom needed.
     if (signal.kind != SignalKind::kUploadEnd && signal.kind != SignalKind::kUploadCancel) ++counters_.late;
   } else if (signal.kind == SignalKind::kItem || signal.kind == SignalKind::kUploadItem) {
@@ -299,7 +299,7 @@ void PeerCore::AppendItem(const Signal& item) {
   const absl::Status why = MakeError(
       ErrorKind::kFull, absl::StrCat("the item of ", bytes, " bytes of a stream found no room: earlier replies ",
                                      "and items of node ", options_.node, " are not acknowledged"));
-  absl::optional<PeerStreams::NoRoom> told = peer_->ties.OnNoRoom(item, why);
+  absl::optional<PeerStreams::NoRoom> told = peer_->requests.OnNoRoom(item, why);
   if (!told.has_value()) return;
   deliveries_.push_back(std::move(told->to_writer));
   AppendOrEnd(

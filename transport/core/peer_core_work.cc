@@ -54,7 +54,7 @@ void PeerCore::Do(Rest rest, Change change) {
       for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
     } else {
       for (Delivery& delivery : std::exchange(rest.deliveries, {})) {
-        std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
+        std::visit([this](auto&& what) { this->Perform(std::forward<decltype(what)>(what)); }, std::move(delivery));
       }
     }
     // Other peers are told after the work for this peer.

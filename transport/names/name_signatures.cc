@@ -57,9 +57,10 @@ absl::StatusOr<uint32_t> NameSignatures::NumberOf(const std::vector<proto::Mailb
 }
 
 absl::Status NameSignatures::Define(const proto::SignatureSet& set) {
-  if (set.number() == 0 || sets_.contains(set.number())) {
+  if (set.number() == 0) return absl::InvalidArgumentError("a set of mailboxes has number 0: expected 1 or more");
+  if (sets_.contains(set.number())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the set of mailboxes ", set.number(), " is defined twice, or is 0"));
+        absl::StrCat("the set of mailboxes ", set.number(), " is defined twice: expected once in a session"));
   }
   absl::Status added = Add(std::make_shared<const proto::SignatureSet>(set));
   if (!absl::IsResourceExhausted(added) || sets_.size() >= limits::kNameSignatureSetsMax) return added;

@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -22,6 +21,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/names/name_feed.h"
 #include "understudy/transport/names/name_limits.h"
@@ -34,24 +34,25 @@ namespace {
 // The largest age of a claim that is accepted, 146 years: so that adding it to a time does not overflow.
 constexpr int64_t kAgeNanosMax = std::numeric_limits<int64_t>::max() / 2;
 
-absl::Status CheckName(absl::string_view name) {
-  const bool is_printable =
-      std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
-  if (!name.empty() && name.size() <= limits::kNameBytesMax && is_printable) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a name of ", name.size(),
-                                                 " bytes, or one that cannot be printed; 1 to ", limits::kNameBytesMax,
-                                                 " printable bytes are allowed"));
-}
-
 absl::Status CheckClaim(const proto::NameClaim& claim) {
-  if (claim.serial() == 0 || claim.serial() >= ActorAddress::kSerialEnd || claim.cell() >= ActorAddress::kCellEnd ||
-      claim.number() == 0) {
-    return absl::InvalidArgumentError("a claim of no actor, or without a number");
+  absl::Status named = ValidateName(claim.name());
+  if (!named.ok()) return named;
+  if (claim.serial() == 0 || claim.serial() >= ActorAddress::kSerialEnd || claim.cell() >= ActorAddress::kCellEnd) {
+    return absl::InvalidArgumentError(absl::StrCat("the claim of the name '", claim.name(),
+                                                   "' is for no actor: its serial is ", claim.serial(),
+                                                   ", expected 1 to ", ActorAddress::kSerialEnd - 1, "; its cell is ",
+                                                   claim.cell(), ", expected 0 to ", ActorAddress::kCellEnd - 1));
+  }
+  if (claim.number() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the claim of the name '", claim.name(), "' has number 0: expected 1 or more"));
   }
   if (claim.age_nanos() > kAgeNanosMax || claim.age_nanos() < -kAgeNanosMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a claim with the age of ", claim.age_nanos(), " ns"));
+    return absl::InvalidArgumentError(absl::StrCat("the claim of the name '", claim.name(), "' has an age of ",
+                                                   claim.age_nanos(), " ns: expected at most ", kAgeNanosMax,
+                                                   " ns, before or after now"));
   }
-  return CheckName(claim.name());
+  return absl::OkStatus();
 }
 
 bool IsOlder(const NameEntry& a, const NameEntry& b) {
@@ -323,8 +324,11 @@ void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std:
 
 // Enters the vacancy before it removes the peer's claim that it follows, so that the name is not seen free in between.
 absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
-  if (mark.number() == 0) return absl::InvalidArgumentError("a vacancy without a number");
-  if (absl::Status checked = CheckName(mark.name()); !checked.ok()) return checked;
+  if (absl::Status named = ValidateName(mark.name()); !named.ok()) return named;
+  if (mark.number() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the vacancy of the name '", mark.name(), "' has number 0: expected 1 or more"));
+  }
   const bool is_granted = may_publish_(peer_name, mark.name());
   const bool is_entered = is_granted && (peer.vacancies.contains(mark.name()) || HasRoom(peer, mark.name()));
   if (is_entered) {

@@ -480,7 +480,7 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
     const int error = errno;
     return absl::Status(absl::ErrnoToStatusCode(error),
                         absl::StrCat("cannot start '", *binary, "' for node '", child.node_name,
-                                     "': it is no executable file: ", strerror(error)));
+                                     "': it is not an executable file: ", strerror(error)));
   }
   return [host = host_, child, directory = directory_, sockets = sockets_]() -> std::unique_ptr<Actor> {
     return std::make_unique<ProcessChildProxy>(host, child, directory, sockets);

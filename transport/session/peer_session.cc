@@ -308,7 +308,10 @@ void PeerSession::HandleFrame(const FrameView& frame, MonotonicTime now) {
     return;
   }
   absl::Status status;
-  if (frame.epoch > live_->terms.epoch) status = absl::InvalidArgumentError("a frame of an epoch to come");
+  if (frame.epoch > live_->terms.epoch) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("a frame has epoch ", frame.epoch, ": expected at most the session's, ", live_->terms.epoch));
+  }
   if (status.ok()) status = live_->sequence.Acknowledge(frame.acknowledged);
   if (status.ok()) status = HandleSlots(frame, now);
   if (!status.ok()) {
@@ -342,7 +345,8 @@ void PeerSession::HandleControl(const proto::Frame& frame, MonotonicTime now) {
 absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now) {
   for (const MailboxDefinition& definition : frame.definitions) {
     if (carrier_->defined_in.size() >= limits::kMailboxesPerStreamMax) {
-      return absl::InvalidArgumentError("a stream defines too many mailboxes");
+      return absl::InvalidArgumentError(
+          absl::StrCat("a stream defines more mailboxes than ", limits::kMailboxesPerStreamMax));
     }
     carrier_->defined_in[definition.hash] = {.name = std::string(definition.name)};
   }
@@ -386,7 +390,8 @@ absl::Status PeerSession::HandleEnvelope(const ReliableSequence::Arrived& arrive
 absl::Status PeerSession::HandleMessage(internal::Message message, size_t& reserve) {
   const auto defined = carrier_->defined_in.find(message.mailbox);
   if (defined == carrier_->defined_in.end()) {
-    return absl::InvalidArgumentError("a message to a mailbox that the stream has not defined");
+    return absl::InvalidArgumentError(absl::StrCat("a message is for the mailbox with hash ", message.mailbox,
+                                                   ", which no frame of the stream has defined before it"));
   }
   Definition& definition = defined->second;
   if (!definition.is_another.has_value()) {

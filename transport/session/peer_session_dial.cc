@@ -109,7 +109,7 @@ void PeerSession::OnDialFrame(absl::string_view bytes, MonotonicTime now) {
     backoff_ = config_.times.backoff_max;
     actions_.push_back(DialRefused{
         .reason = proto::Refuse::MISTAKEN,
-        .detail = absl::StrCat("what listens there is no node of Understudy: ",
+        .detail = absl::StrCat("what listens at the address is not a node of Understudy: ",
                                frame.ok() ? "it answers a Hello with another frame" : frame.status().message())});
     AbandonDial(now);
   }

@@ -291,7 +291,10 @@ absl::StatusOr<absl::optional<ReliableSequence::Arrived>> ReliableSequence::Rece
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " follows slot ", received_));
   }
   if (slot.part_of == 0) {
-    if (slot.continues) return absl::InvalidArgumentError("a part of no envelope");
+    if (slot.continues) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("slot ", number, " continues an envelope and does not say which: expected part_of from 1 on"));
+    }
     received_ = number;
     return absl::make_optional(Arrived{.bytes = slot.body, .remaining_nanos = slot.remaining_nanos});
   }
@@ -301,7 +304,9 @@ absl::StatusOr<absl::optional<ReliableSequence::Arrived>> ReliableSequence::Rece
   }
   std::string& parts = parts_[slot.part_of];
   if (parts.size() + slot.body.size() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
-    return absl::InvalidArgumentError("an envelope has more bytes than a message may have");
+    return absl::InvalidArgumentError(
+        absl::StrCat("envelope ", slot.part_of, " has ", parts.size() + slot.body.size(), " bytes so far: at most ",
+                     limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax, " are allowed"));
   }
   if (parts_bytes_ + slot.body.size() > limits::kBytesInPartsMax) {
     return absl::InvalidArgumentError(

@@ -20,7 +20,8 @@ std::string CallCycle::ToString(MonotonicTime now) const {
                     : i == 1 ? "; while "
                              : ", ",
                     wait.waiter.ToString(), " in its handler of ", wait.handler, " waits for ", wait.holder.ToString(),
-                    ", which it asked ", wait.asked, " ", absl::FormatDuration(now - wait.since), " ago");
+                    ", which it asked in mailbox ", wait.asked, " ",
+                    now == wait.since ? "just now" : absl::StrCat(absl::FormatDuration(now - wait.since), " ago"));
   }
   absl::StrAppend(&text, "; only their deadlines end it");
   return text;

@@ -42,6 +42,13 @@ bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
          a.must_be_handled == b.must_be_handled && Tied(a) == Tied(b);
 }
 
+// The last policy that FindRules knows; the policies count from 0 without gaps.
+constexpr Overflow LastOverflow() {
+  int last = 0;
+  while (FindRules(static_cast<Overflow>(last + 1)).has_value()) ++last;
+  return static_cast<Overflow>(last);
+}
+
 // MailboxLayout::Publishing::mask for that room: room is published once for every mask + 1 messages, a power of two.
 uint32_t PublishingMask(uint32_t room) {
   constexpr uint32_t kTogetherMax = 64;
@@ -77,7 +84,7 @@ absl::Status MailboxDeclaration::Validate() const {
     if (value >= decltype(value){} && value <= last) return;
     valid = invalid(option, absl::StrCat("0 to ", static_cast<int>(last)), static_cast<int>(value));
   };
-  if (!FindRules(options.overflow).has_value()) check("overflow", options.overflow, Overflow::kFailActor);
+  check("overflow", options.overflow, LastOverflow());
   check("on_restart", options.on_restart, OnRestart::kKeep);
   check("report_contents", options.report_contents, ReportContents::kYes);
   return valid;

@@ -245,7 +245,7 @@ TEST_F(HostileVisitorTest, ItemsAndCreditBeyondWhatWasGrantedEndTheSession) {
 TEST_F(HostileVisitorTest, ANodeWithoutTheFeatureMayAskForNone) {
   Visit(kFeatureFingerprints);
   AskFeed(NoteOf(5));
-  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a stream is asked for, and the session has none")));
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("the session does not have that feature")));
   EXPECT_EQ(written_->written, 0);
 }
 

@@ -232,7 +232,7 @@ TEST_F(UploadVisitorTest, ANodeWithoutTheFeatureIsOfferedNoUpload) {
 TEST_F(UploadVisitorTest, ANodeWithoutTheFeatureMayOpenNone) {
   Visit(kFeatureFingerprints | kFeatureStreams);
   Open();
-  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a stream is asked for, and the session has none")));
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("the session does not have that feature")));
 }
 
 TEST_F(UploadVisitorTest, ItsItemsAreReadAndItsEndIsTold) {
@@ -263,7 +263,7 @@ TEST_F(UploadVisitorTest, ItemsBeyondTheCreditEndTheSession) {
 TEST_F(UploadVisitorTest, AnUploadOfNoActorEndsTheSession) {
   Visit(kAll);
   Open(Pid());
-  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a stream of no actor")));
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("a call with a stream has no sender")));
 }
 
 }  // namespace
