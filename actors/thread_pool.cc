@@ -181,14 +181,16 @@ Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
   return Search(worker);
 }
 
-// Takes one runnable from the shared queue and returns it, or null. If the worker's queue is empty, also moves the
-// worker's share of the others there.
+// Takes one runnable from the shared queue and returns it, or null. Also moves the worker's share of the others into
+// its queue, behind what is there: one in each look, if a worker has actors that are never done, would be one in
+// shared_first_every turns however many wait here.
 Runnable* ThreadPool::TakeShared(PoolWorker& worker) {
   if (shared_.empty()) return nullptr;
   constexpr size_t kShareMax = 32;
   const size_t share = shared_.size() / static_cast<size_t>(threads_) + 1;
+  const bool has_room = worker.queue.size() < worker.queue.kBatch;
   std::array<Runnable*, kShareMax> taken;
-  const size_t count = shared_.Pop(taken.data(), worker.queue.size() == 0 ? std::min(share, kShareMax) : 1);
+  const size_t count = shared_.Pop(taken.data(), has_room ? std::min(share, kShareMax) : 1);
   if (count == 0) return nullptr;
   // Workers that searched after the Pop have not seen these runnables in any queue, so Queue announces them again.
   for (size_t i = 1; i < count; ++i) Queue(worker, taken[i]);

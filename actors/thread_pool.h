@@ -135,6 +135,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   void StopWatchdog();
   void Inspect(internal::PoolWorker& worker, MonotonicTime now);
   bool TakeOver(internal::PoolWorker& worker);
+  void EmptySlot(internal::PoolWorker& worker);
   void Name(internal::PoolWorker& worker);
   void LogShortage();
   bool Returned(internal::PoolWorker& worker);

@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/internal/scheduling/pool_worker.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {
@@ -153,11 +154,15 @@ void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
     worker.watch.Reset();
     return;
   }
-  const StuckWatch::Verdict verdict = worker.watch.Observe(worker.handlers.load(std::memory_order_relaxed), now);
+  const uint64_t handlers = worker.handlers.load(std::memory_order_relaxed);
+  // Few sections of user code in a whole round: perhaps all of one turn, behind which the slot waits.
+  const bool is_slow = handlers - worker.watch.handlers() <= uint64_t{limits::kMessagesPerTurnMax};
+  const StuckWatch::Verdict verdict = worker.watch.Observe(handlers, now);
   worker.watched_since.store(worker.watch.since().nanos(), std::memory_order_relaxed);
   worker.watched_handlers.store(worker.watch.handlers(), std::memory_order_relaxed);
   switch (verdict) {
     case StuckWatch::Verdict::kNothing:
+      if (is_slow && parking_.parked() > 0) EmptySlot(worker);
       break;
     case StuckWatch::Verdict::kTakeOver:
       if (TakeOver(worker)) worker.watch.TookOver();
@@ -166,6 +171,18 @@ void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
       Name(worker);
       break;
   }
+}
+
+// Moves what is in the slot of a worker to the shared queue, if its turn has lasted for a whole round of the watchdog.
+void ThreadPool::EmptySlot(PoolWorker& worker) {
+  if (!worker.TrySeize()) return;
+  // A worker looks at the round before each turn (Next). Its queue needs no help: others steal from it.
+  const bool is_long = worker.seen_round + 1 < rounds_.load(std::memory_order_relaxed);
+  Runnable* const next = is_long ? worker.slot.Take() : nullptr;
+  worker.EndSeizure();
+  if (next == nullptr) return;
+  shared_.Push(next);
+  parking_.AnnounceFromOutside();
 }
 
 // Moves the contents of a stuck worker's slot and queue to the shared queue. Returns false if

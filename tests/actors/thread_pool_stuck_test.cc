@@ -125,6 +125,38 @@ TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
   EXPECT_EQ(pool.stats().handlers_entered, 5U) << "what the surplus thread did counts, although it has ended";
 }
 
+TEST(StuckWorkerTest, WhatATurnMadeRunnableDoesNotWaitBehindItWhileAWorkerSleeps) {
+  // Handlers that are shorter than take_over_after, in a turn that is much longer.
+  ThreadPool pool({.threads = 2, .take_over_after = absl::Hours(1)});
+  Blocked next;
+  next.go_on.Notify();
+  class LongTurn final : public Runnable {
+   public:
+    LongTurn(ThreadPool& pool, Blocked& next) : pool_(pool), next_(next) {}
+    void Run() override {
+      pool_.Schedule(&next_);
+      while (!is_met && Clock::Real().Now() < deadline_) {
+        internal::UserCode user(*internal::ThisWorker());
+        is_met = next_.done.WaitForNotificationWithTimeout(absl::Milliseconds(4));
+      }
+      done.Notify();
+    }
+    absl::Notification done;
+    bool is_met = false;
+
+   private:
+    ThreadPool& pool_;
+    Blocked& next_;
+    const MonotonicTime deadline_ = Deadline();
+  };
+  LongTurn turn(pool, next);
+  pool.Schedule(&turn);
+  turn.done.WaitForNotification();
+  EXPECT_TRUE(turn.is_met);
+  EXPECT_EQ(pool.stats().takeovers, 0);
+  next.done.WaitForNotification();
+}
+
 // EBA 17
 TEST(StuckWorkerTest, TwentyBlockedHandlersOnTwoWorkersHoldUpNobody) {
   ThreadPool pool({.threads = 2});

@@ -165,13 +165,17 @@ TEST(ThreadPoolTest, TwoThatWakeEachOtherDoNotStarveTheQueue) {
   EXPECT_LE(place - order.begin(), 1 + 10);
 }
 
-TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleAreNotStarved) {
+TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleGetTheirShareBesideThoseThatAreNeverDone) {
+  constexpr int kOthers = 1000;
   ThreadPool pool({.threads = 1});
   std::atomic<bool> is_over{false};
+  std::atomic<int64_t> endless_turns{0};
   class Endless final : public Runnable {
    public:
-    Endless(Executor& executor, std::atomic<bool>& is_over) : executor_(executor), is_over_(is_over) {}
+    Endless(Executor& executor, std::atomic<bool>& is_over, std::atomic<int64_t>& turns)
+        : executor_(executor), is_over_(is_over), turns_(turns) {}
     void Run() override {
+      ++turns_;
       if (is_over_.load()) {
         done.Notify();
       } else {
@@ -183,15 +187,26 @@ TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleAreNotStarved) {
    private:
     Executor& executor_;
     std::atomic<bool>& is_over_;
+    std::atomic<int64_t>& turns_;
   };
-  Endless endless(pool, is_over);
-  pool.Schedule(&endless);
-  Blocker other;
-  other.go_on.Notify();
-  pool.Schedule(&other);
-  other.done.WaitForNotification();
+  std::vector<std::unique_ptr<Endless>> endless;
+  absl::BlockingCounter done(kOthers);
+  std::vector<std::unique_ptr<Runner>> others;
+  Blocker blocker;
+  pool.Schedule(&blocker);
+  for (int i = 0; i < 3; ++i) {
+    endless.push_back(std::make_unique<Endless>(pool, is_over, endless_turns));
+    pool.Schedule(endless.back().get());
+  }
+  for (int i = 0; i < kOthers; ++i) {
+    others.push_back(std::make_unique<Runner>(pool, 1, done));
+    pool.Schedule(others.back().get());
+  }
+  blocker.go_on.Notify();
+  done.Wait();
+  EXPECT_LT(endless_turns.load(), 10 * kOthers);
   is_over.store(true);
-  endless.done.WaitForNotification();
+  for (const auto& one : endless) one->done.WaitForNotification();
   EXPECT_EQ(pool.stats().workers, 1);
 }
 

@@ -40,7 +40,7 @@ class ReadySlot {
     return displaced;
   }
 
-  // Owner. Empties the slot; returns null if it was empty.
+  // Owner, or call under a seizure. Empties the slot; returns null if it was empty.
   [[nodiscard]] T* Take() {
     T* const item = item_;
     item_ = nullptr;
