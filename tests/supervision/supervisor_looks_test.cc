@@ -215,7 +215,10 @@ TEST(SupervisorLooksTest, LooksMeetSupervisorsThatChangeTheirChildren) {
       while (!is_over.load()) {
         for (const SupervisorLook& look : All(system, 50)) {
           EXPECT_FALSE(look.pid.is_null());
-          for (const ChildLook& child : look.children) EXPECT_FALSE(child.info.id.empty());
+          for (const ChildLook& child : look.children) {
+            EXPECT_FALSE(child.info.id.empty());
+            EXPECT_FALSE(IsForgottenWhenDown(look.pid, child.info.id) && child.info.kind == ChildKind::kSupervisor);
+          }
         }
       }
     });
