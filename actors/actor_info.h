@@ -1,4 +1,12 @@
-// ActorInfo: one actor as seen from outside, for people and tools (inspection.h).
+// ActorInfo and MailboxInfo: one actor and its mailboxes as seen from outside, for people and tools.
+//
+//   if (absl::optional<ActorInfo> info = InspectActor(system, pid)) {
+//     for (const MailboxInfo& mailbox : info->mailboxes) std::cout << mailbox.name << ClosedByName(mailbox.closed_by);
+//   }
+//
+// Guarantees: a copy of one moment, which may be past when the caller reads it. Of an actor that waits for a worker
+// only some fields are known (is_complete). inspection.h, which makes these values, says how an actor is read and what
+// that costs.
 //
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_INFO_H_

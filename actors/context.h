@@ -1,7 +1,17 @@
-// Context: what an actor can do besides receiving. Actor::context() gives it.
+// Context: what an actor can do besides receiving: start and end actors, link and monitor them, close mailboxes, and
+// use timers, names, clocks and the log. Actor::context() gives it.
 //
-// Threads: only in the turns of the context's actor (CHECKed in debug builds). Lifetime:
-// as long as that actor.
+//   worker_ = context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kOneWay}.OnDown(&Owner::WorkerDown), config_);
+//   monitor_ = context().Monitor(buyer, &Owner::BuyerDown);           // until the handle is destroyed
+//   absl::Status started = context().StartTimer("retry", absl::Seconds(5), &Owner::Retry);
+//   auto pause = context().Sleep(absl::Seconds(1));
+//   absl::Status slept = co_await pause;                              // a second statement
+//
+// Guarantees: what is sent to one actor (messages, exits, links, monitors) arrives there in the order of the calls.
+// What changes this actor itself (BecomeStacked, Unbecome, Stop) takes effect when the handler returns or awaits.
+// Failure: no call waits. A call that can be refused returns a Status, or what is awaited for one. Spawn, Link and
+// Monitor do not: their failure is the SpawnOutcome, exit or Down that follows. Threads: only in the turns of the
+// context's actor (CHECKed in debug builds). Lifetime: as long as that actor.
 #ifndef UNDERSTUDY_ACTORS_CONTEXT_H_
 #define UNDERSTUDY_ACTORS_CONTEXT_H_
 

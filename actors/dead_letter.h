@@ -1,4 +1,12 @@
-// DeadLetter: a message that reached no handler. dead_letters.h tells listeners and the log of them.
+// DeadLetter: a message that reached no handler: it was accepted and left behind, or told and refused. A message that
+// Send or Ask refuses makes none, because its sender is told.
+//
+//   system.SubscribeDeadLetters([](const DeadLetter& letter) { std::cerr << letter.ToString() << "\n"; });
+//
+// The letter says what is known of the message and does not contain it. dead_letters.h says who is told of it, on which
+// thread, and how often it is logged.
+//
+// Threads: a plain value.
 #ifndef UNDERSTUDY_ACTORS_DEAD_LETTER_H_
 #define UNDERSTUDY_ACTORS_DEAD_LETTER_H_
 
@@ -10,16 +18,15 @@
 
 namespace understudy {
 
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
 struct DeadLetter {
-  absl::Status why;
-  Pid from;  // null: a plain thread
-  Pid to;
-  std::string mailbox;
-  std::string type;   // empty: not known
-  int64_t bytes = 0;  // of its payload, where another node refused it
+  absl::Status why;     // error.h has its kinds
+  Pid from;             // null: a plain thread
+  Pid to;               // the actor that it was sent to
+  std::string mailbox;  // the wire name
+  std::string type;     // of the message; empty: not known
+  int64_t bytes = 0;    // of its payload, if another node refused it; else 0
 
+  // One line, as the log has it.
   std::string ToString() const;
 };
 

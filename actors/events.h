@@ -1,5 +1,16 @@
-// Events: what happens to an actor besides messages. They are plain structs, which
-// handlers take like messages.
+// Events: what happens to an actor besides messages. A handler takes an event as it takes a message; the function of
+// Context, clause or spawn option that asks for the event names the handler. In the process style a Receive may take
+// it.
+//
+//   monitor_ = context().Monitor(worker_, &Owner::WorkerDown);
+//   void WorkerDown(const Down& down) { last_ = down.reason; }
+//
+// Guarantees: an event runs in the place in which it arrived among the actor's messages, and no guard can hold it back.
+// Room for it is reserved when its cause is made, so none is lost; exits and requests to stop beyond a limit are merged
+// (ExitEvent::merged). While another handler of the actor awaits, an event waits too, unless that handler is
+// Interleaved. A handler that takes `Down` by value may move the unhandled mail out of it; others take const
+// references.
+//
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_EVENTS_H_
 #define UNDERSTUDY_ACTORS_EVENTS_H_

@@ -1,4 +1,14 @@
-// MailboxOptions: the capacity, overflow policy and other options of one mailbox. A plain value.
+// MailboxOptions: how much may wait in one mailbox, what it does when it is full, and what becomes of a message that
+// waits for long or when the actor ends.
+//
+//   Mailbox<"watch", WatchRequest> watch{this, {.capacity_messages = 100, .overflow = Overflow::kDropOldest}};
+//
+// Requires: each option is in the range that its comment gives. Otherwise the actor's start fails with InvalidArgument,
+// which names the mailbox, the option, its value and the range.
+// Guarantees: the options hold from the declaration to the end of the actor. A mailbox is bounded also without options.
+// In a .proto file they are options of the rpc (proto/options.proto).
+//
+// Threads: a plain value.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 
@@ -28,8 +38,6 @@ enum class OnRestart {
 // Whether a CrashReport may show the contents of this mailbox's messages.
 enum class ReportContents { kNo, kYes };
 
-// An option that is out of range fails the actor's start with InvalidArgument, which names the mailbox, the option, its
-// value and the range.
 struct MailboxOptions {
   // 1 to limits::kMailboxCapacityMessagesMax.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;

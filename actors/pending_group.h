@@ -195,7 +195,9 @@ class [[nodiscard]] AnyOf : public internal::PendingGroup<std::vector<internal::
  private:
   friend PendingGroup;
   AnyAnswer<R> Take() {
-    if (ids_.empty()) return {.answer = absl::InvalidArgumentError("Any of no pendings: there is nothing to wait for")};
+    if (ids_.empty()) {
+      return {.answer = absl::InvalidArgumentError("Any of an empty list: expected at least one Pending")};
+    }
     const size_t first = internal::FirstAnswered(ids_);
     return {.index = first, .answer = internal::ToAnswer<R>(internal::TakeAnswer(ids_[first]))};
   }

@@ -5,8 +5,11 @@
 //
 //   void WorkerDown(Down down) {                        // a handler of the parent
 //     worker_ = context().Spawn<Worker>(
-//         SpawnOptions().OnDown(&Boss::WorkerDown).WithUnhandledMail(std::move(down.unhandled_mail)));
+//         SpawnOptions{.link = SpawnLink::kOneWay}.OnDown(&Boss::WorkerDown).WithUnhandledMail(
+//             std::move(down.unhandled_mail)));
 //   }
+//
+// (With the link that Spawn makes by itself, the worker's failure would end the Boss.)
 //
 // An actor that ends leaves its unhandled mail to its parent, in the Down of the parent's
 // first monitor of it. If the parent does not monitor it, or is on another node, no mail

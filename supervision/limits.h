@@ -1,4 +1,9 @@
-// The bounds of supervision, each with its reason (see actors/limits.h).
+// The bounds of supervision, each with its reason. actors/limits.h and transport/limits.h have those of the other
+// layers.
+//
+// A tree with a value beyond a bound does not start, and its error names the field, the value and the bound
+// (spec_errors.h). A request beyond a bound is answered with Full. Long answers come in pages, and long texts are cut
+// where a comment says so. No supervisor waits at a bound.
 #ifndef UNDERSTUDY_SUPERVISION_LIMITS_H_
 #define UNDERSTUDY_SUPERVISION_LIMITS_H_
 

@@ -362,7 +362,7 @@ class alignas(64) ActorCell {
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
   // Call after a message was pushed to that mailbox. Wakes the owner if it has to watch the expiry of the message
-  // (ActorCore::WatchExpiry): that of a call, or of a tell while senders wait for its room.
+  // (WatchExpiry in turn/actor_queues.h): that of a call, or of a tell while senders wait for its room.
   void WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration);
   void Grow(size_t mailboxes);
 

@@ -17,7 +17,7 @@
 // for room, then wakes the receiver. The receiver loads the mark at the end of each
 // turn, after it has published the room of that turn, and so of the turn that the
 // wake causes. If messages expire while senders wait, the receiver has a turn then
-// (ActorCore::WatchExpiry).
+// (WatchExpiry in turn/actor_queues.h).
 //
 // Any thread. No user code and no router runs under its locks. Joining, leaving
 // and being served take time in the logarithm of the waiters.
