@@ -393,6 +393,9 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   // not sent yet. If a call ends before the shutdown, gRPC sends a ping after its answers, and closes the connection
   // only when the ping has come back.
   budget_.RefuseStreams(within / 2);
+  const MonotonicTime watches_end = began + std::min(within / 2, limits::kWatchesEndWithin);
+  health_->CancelCalls(watches_end - Clock::Real().Now());
+  if (reflection_ != nullptr) reflection_->CancelCalls(watches_end - Clock::Real().Now());
   server_.Shutdown(end);
   const bool is_over = budget_.under_way() == 0;
   return is_over && (is_idle || Clock::Real().Now() - began < within);

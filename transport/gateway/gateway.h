@@ -79,7 +79,7 @@ struct GatewayOptions {
   absl::Duration default_timeout = absl::Seconds(30);
   // The time that a client has to send the request of a call, from the beginning of the call, and to take the reply or
   // the end of a stream, from when it is there. A call that takes longer is cancelled. The items of streams have no
-  // such limit.
+  // such limit; the requests and replies of reflection, and what health's Watch tells, have it each.
   absl::Duration transfer_timeout = absl::Minutes(1);
   // The time that calls under way have when the gateway is destroyed.
   absl::Duration drain_within = absl::Seconds(5);
@@ -133,8 +133,8 @@ class Gateway {
   GatewayCounters counters() const;
 
   // Ends the gateway, in this order:
-  //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end. No connection and no
-  //     stream is accepted any more.
+  //  1. Health is NOT_SERVING for every name; those who watch it are told, and their calls end. Calls of Watch and of
+  //     reflection whose clients do not read are cancelled soon. No connection and no stream is accepted any more.
   //  2. The streams under way end, in half of the time at most, while unary calls are served.
   //  3. No call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
   //  4. The calls under way, streams among them, end. Those that are left after `within` are cancelled.

@@ -48,6 +48,10 @@ inline constexpr absl::Duration kKeepaliveAfter = absl::Minutes(1);
 // as soon as they have taken their answers; one that is silent, or whose machine has gone, never does.
 inline constexpr absl::Duration kConnectionsCloseWithin = absl::Seconds(1);
 
+// How long a drain waits for those who watch health to take the news, and for replies of reflection to be taken, before
+// it cancels these calls. Clients that read take far less.
+inline constexpr absl::Duration kWatchesEndWithin = absl::Seconds(1);
+
 // Memory that gRPC is allowed for a call and for a connection, besides the bytes of requests. With these amounts
 // clients that keep within the bounds of GatewayOptions cannot use up the memory quota of a gateway's server.
 inline constexpr size_t kMemoryPerCallBytes = size_t{16} << 10;

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/gateway.pb.h"
@@ -105,7 +106,9 @@ class HealthService::WatchCall final : public CallReactor {
  public:
   WatchCall(HealthService& health, IncomingCall& call) : health_(health), call_(call) {
     absl::MutexLock lock(&health_.mu_);
-    if (health_.calls_.size() < limits::kHealthWatchesMax) {
+    if (health_.refuses_watches_) {
+      EndLocked(ToGrpc(DrainingError()));
+    } else if (health_.calls_.size() < limits::kHealthWatchesMax) {
       health_.calls_.insert(this);
       call_.ReadRequest(&request_);
     } else {
@@ -136,7 +139,7 @@ class HealthService::WatchCall final : public CallReactor {
       told_ = status;
       reply_ = HealthReplyOf(status);
       is_writing_ = true;
-      call_.Write(reply_);
+      call_.WriteReply(reply_);
     } else if (health_.is_draining_) {
       EndLocked(ToGrpc(DrainingError()));
     }
@@ -147,6 +150,8 @@ class HealthService::WatchCall final : public CallReactor {
     health_.mu_.AssertHeld();
     UpdateLocked();
   }
+
+  void Cancel() { call_.Cancel(); }
 
   void OnWriteDone(bool) override {
     absl::MutexLock lock(&health_.mu_);
@@ -246,6 +251,13 @@ void HealthService::Drain() {
   absl::MutexLock lock(&mu_);
   is_draining_ = true;
   for (WatchCall* const call : calls_) call->Update();
+}
+
+void HealthService::CancelCalls(absl::Duration within) {
+  absl::MutexLock lock(&mu_);
+  (void)mu_.AwaitWithTimeout(absl::Condition(this, &HealthService::HasNoCalls), within);
+  refuses_watches_ = true;
+  for (WatchCall* const call : calls_) call->Cancel();
 }
 
 }  // namespace understudy::internal

@@ -25,6 +25,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/gateway.pb.h"
 #include "understudy/transport/gateway/call_server.h"
@@ -45,6 +46,8 @@ class HealthService final {
   void Ready() { OnChange(); }
   // Every name is NOT_SERVING from now on. Those who watch are told, and their calls end.
   void Drain();
+  // After Drain: cancels the calls of Watch that have not ended after `within`, and refuses later ones.
+  void CancelCalls(absl::Duration within);
 
  private:
   class CheckCall;
@@ -54,6 +57,7 @@ class HealthService final {
   // Tells the clients that watch about each change of a service's state, until Stop.
   void Loop();
   void OnChange();
+  bool HasNoCalls() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return calls_.empty(); }
 
   const ServiceHost& host_;
   Registry& registry_;
@@ -67,6 +71,7 @@ class HealthService final {
 
   absl::Mutex mu_;
   bool is_draining_ ABSL_GUARDED_BY(mu_) = false;
+  bool refuses_watches_ ABSL_GUARDED_BY(mu_) = false;
   size_t checks_ = 0;                                // calls of Check; used by the polling thread only
   std::set<WatchCall*> calls_ ABSL_GUARDED_BY(mu_);  // each deletes itself
 

@@ -43,6 +43,11 @@ void IncomingCall::Write(const grpc::ByteBuffer& answer) {
   stream_.Write(answer, HandOver(&writing_));
 }
 
+void IncomingCall::WriteReply(const grpc::ByteBuffer& reply) {
+  reply_wait_ = server_.waits_.Begin(&context_);
+  Write(reply);
+}
+
 void IncomingCall::LimitEnd() {
   if (end_wait_ == 0) end_wait_ = server_.waits_.Begin(&context_);
 }
@@ -65,6 +70,7 @@ void IncomingCall::ReadDone(bool ok) {
 }
 
 void IncomingCall::WriteDone(bool ok) {
+  if (reply_wait_ != 0) server_.waits_.End(std::exchange(reply_wait_, 0));
   reactor_->OnWriteDone(ok);
   OperationDone();
 }

@@ -8,8 +8,8 @@
 //     reaction, nor before a reaction that has begun an operation has returned.
 //
 // Threads: Read, Write, LimitEnd, WriteAndFinish and Finish on any thread, one at a time with their like, until Finish
-// or WriteAndFinish has been called. The thread that calls one of these two may find the call and its reactor deleted
-// when the function returns.
+// or WriteAndFinish has been called; Cancel on any thread, until OnDone. The thread that calls one of these two may
+// find the call and its reactor deleted when the function returns.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_INCOMING_CALL_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_INCOMING_CALL_H_
 
@@ -95,12 +95,18 @@ class IncomingCall final {
   void ReadRequest(ReadItem* item);
   // Begins to write. One write is under way at a time.
   void Write(const grpc::ByteBuffer& answer);
+  // Likewise for an answer that the client is to take at once: the call is cancelled if it does not in time
+  // (client_waits.h).
+  void WriteReply(const grpc::ByteBuffer& reply);
   // Cancels the call if the client does not take what is left of it in time from now on (client_waits.h). Finish and
   // WriteAndFinish do this too; a call that is to end behind a write that is under way does it before them.
   void LimitEnd();
   // Ends the call, with `status`, or with an answer and OK. Call one of these once, while no write is under way.
   void Finish(const grpc::Status& status);
   void WriteAndFinish(const grpc::ByteBuffer& answer);
+  // The read or the write that is under way fails, and the client is told that the call was cancelled. Finish or
+  // WriteAndFinish is still to be called, unless it was.
+  void Cancel() { context_.TryCancel(); }
 
  private:
   // The tag of an operation whose completion calls `kHandler`.
@@ -136,6 +142,7 @@ class IncomingCall final {
   ReadItem* item_ = nullptr;  // of the read that is under way
   // Numbers of waits (client_waits.h); 0 if there is none.
   uint64_t request_wait_ = 0;
+  uint64_t reply_wait_ = 0;
   uint64_t end_wait_ = 0;
   CallReactor* reactor_ = nullptr;
   std::atomic<int> operations_{2};

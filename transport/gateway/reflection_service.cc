@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "understudy/actors/cut_text.h"
@@ -37,9 +38,10 @@ constexpr const char* kPaths[] = {"/grpc.reflection.v1.ServerReflection/ServerRe
 
 }  // namespace
 
-// One call. It reads a request, writes the reply, and reads the next request. Its state is guarded by the service's
-// lock. It begins its gRPC operations with the lock held; this cannot deadlock, because gRPC never calls a reaction
-// from within them.
+// One call. It reads a request, writes the reply, and reads the next request, each within the time that a client has
+// for it (client_waits.h), because a client that asks or reads nothing holds one of few places. Its state is guarded by
+// the service's lock. It begins its gRPC operations with the lock held; this cannot deadlock, because gRPC never calls
+// a reaction from within them.
 class ReflectionService::Call final : public CallReactor {
  public:
   Call(ReflectionService& service, IncomingCall& call) : service_(service), call_(call) {
@@ -51,7 +53,7 @@ class ReflectionService::Call final : public CallReactor {
                  absl::StrCat("the gateway has ", limits::kReflectionCallsMax, " calls of reflection under way")});
     } else {
       service_.calls_.insert(this);
-      call_.Read(&request_);
+      call_.ReadRequest(&request_);
     }
   }
 
@@ -60,6 +62,7 @@ class ReflectionService::Call final : public CallReactor {
     service_.mu_.AssertHeld();
     if (!is_writing_) EndLocked(ToGrpc(DrainingError()));
   }
+  void Cancel() { call_.Cancel(); }
 
   void OnReadDone(bool ok) override {
     absl::MutexLock lock(&service_.mu_);
@@ -77,14 +80,14 @@ class ReflectionService::Call final : public CallReactor {
     }
     reply_ = ToBuffer(service_.Answer(request).SerializeAsString());
     is_writing_ = true;
-    call_.Write(reply_);
+    call_.WriteReply(reply_);
   }
   void OnWriteDone(bool ok) override {
     absl::MutexLock lock(&service_.mu_);
     is_writing_ = false;
     if (!ok) return EndLocked(grpc::Status::CANCELLED);
     if (service_.is_draining_) return EndLocked(ToGrpc(DrainingError()));
-    call_.Read(&request_);
+    call_.ReadRequest(&request_);
   }
   void OnCancel() override {}  // the read or the write under way fails
   void OnDone() override {
@@ -190,6 +193,12 @@ void ReflectionService::Drain() {
   absl::MutexLock lock(&mu_);
   is_draining_ = true;
   for (Call* const call : calls_) call->Drain();
+}
+
+void ReflectionService::CancelCalls(absl::Duration within) {
+  absl::MutexLock lock(&mu_);
+  if (mu_.AwaitWithTimeout(absl::Condition(this, &ReflectionService::HasNoCalls), within)) return;
+  for (Call* const call : calls_) call->Cancel();
 }
 
 }  // namespace understudy::internal

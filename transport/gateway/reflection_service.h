@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "google/protobuf/descriptor.h"
 #include "understudy/proto/reflection.pb.h"
 #include "understudy/transport/gateway/call_server.h"
@@ -30,8 +31,10 @@ class ReflectionService final {
   // Adds the methods to `server`.
   void AddTo(CallServer& server);
 
-  // Ends the calls under way, and each later one.
+  // Ends the calls under way when their clients have taken their replies, and each later one.
   void Drain();
+  // After Drain: cancels the calls that have not ended after `within`.
+  void CancelCalls(absl::Duration within);
 
  private:
   class Call;
@@ -39,6 +42,7 @@ class ReflectionService final {
   void AddFile(const google::protobuf::FileDescriptor* file);
   void AddMessage(const google::protobuf::Descriptor& message);
   proto::ReflectionReply Answer(const proto::ReflectionRequest& request) const;
+  bool HasNoCalls() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return calls_.empty(); }
 
   const ServiceHost& host_;
   const std::vector<std::string> services_;

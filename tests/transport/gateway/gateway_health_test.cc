@@ -24,6 +24,7 @@
 #include "understudy/tests/transport/gateway/front.h"
 #include "understudy/tests/transport/gateway/health.grpc.pb.h"
 #include "understudy/tests/transport/gateway/health.pb.h"
+#include "understudy/tests/transport/gateway/raw_call.h"
 #include "understudy/transport/gateway/exported_service.h"
 #include "understudy/transport/gateway/gateway.h"
 #include "understudy/transport/gateway/gateway_limits.h"
@@ -140,6 +141,27 @@ TEST_F(HealthTest, ADrainFirstTellsThoseWhoWatchAndCallsUnderWayGoOn) {
   EXPECT_FALSE(front_.events.cancelled.HasBeenNotified());
   call.context.TryCancel();
   draining.join();
+}
+
+// A call of Watch whose client reads nothing. The server is writing the first status when the function returns.
+std::unique_ptr<RawCall> UnreadWatch(const Front& front) {
+  auto call = std::make_unique<RawCall>(front.gateway->addresses()[0], "/grpc.health.v1.Health/Watch",
+                                        RawCall::Options{.window = 0});
+  call->SendLast(RawCall::MessageOf(Of("").SerializeAsString()));
+  EXPECT_TRUE(call->Hears("application/grpc"));  // the headers before the status
+  return call;
+}
+
+TEST_F(HealthTest, ADrainDoesNotWaitForAClientThatWatchesAndDoesNotRead) {
+  const auto call = UnreadWatch(front_);
+  EXPECT_TRUE(front_.gateway->Drain(absl::Hours(1)));  // without the bound the test would not end
+}
+
+TEST(GatewayWatchTest, AClientThatWatchesAndDoesNotReadKeepsItsPlaceForATimeOnly) {
+  // A connection without a call is closed.
+  Front front({.transfer_timeout = absl::Milliseconds(200), .connection_idle_max = absl::Milliseconds(100)});
+  const auto call = UnreadWatch(front);
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().connections == 0; }));
 }
 
 TEST(GatewayReadyTest, UntilTheNodeIsReadyCallsAreUnavailableAndNothingServes) {

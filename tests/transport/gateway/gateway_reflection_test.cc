@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "understudy/proto/reflection.pb.h"
 #include "understudy/tests/transport/gateway/front.h"
+#include "understudy/tests/transport/gateway/raw_call.h"
 #include "understudy/transport/gateway/gateway.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 
@@ -149,6 +150,33 @@ TEST(GatewayReflectionTest, ItsCallsAreBoundedAndADrainEndsThem) {
   calls.pop_back();
   EXPECT_TRUE(front.gateway->Drain(absl::Minutes(10)));
   for (const auto& call : calls) EXPECT_EQ(call->End().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+constexpr char kPath[] = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+// Begins a call whose client asks and reads nothing. The server is writing the reply when the function returns.
+std::unique_ptr<RawCall> UnreadCall(const Front& front) {
+  auto call = std::make_unique<RawCall>(front.gateway->addresses()[0], kPath, RawCall::Options{.window = 0});
+  proto::ReflectionRequest request;
+  request.set_file_by_filename(kDeskFile);
+  call->Send(RawCall::MessageOf(request.SerializeAsString()));
+  EXPECT_TRUE(call->Hears("application/grpc"));  // the headers before the reply
+  return call;
+}
+
+TEST(GatewayReflectionTest, ADrainDoesNotWaitForAClientThatDoesNotRead) {
+  Front front;
+  const auto call = UnreadCall(front);
+  EXPECT_TRUE(front.gateway->Drain(absl::Hours(1)));  // without the bound the test would not end
+}
+
+TEST(GatewayReflectionTest, AClientThatReadsNothingOrAsksNothingKeepsItsPlaceForATimeOnly) {
+  // A connection without a call is closed.
+  Front front({.transfer_timeout = absl::Milliseconds(200), .connection_idle_max = absl::Milliseconds(100)});
+  const auto unread = UnreadCall(front);
+  const RawCall silent(front.gateway->addresses()[0], kPath);
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().connections_without_call == 0; }));
+  EXPECT_TRUE(Eventually([&] { return front.gateway->counters().connections == 0; }));
 }
 
 }  // namespace
