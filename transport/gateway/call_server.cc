@@ -11,14 +11,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "understudy/actors/clock.h"
 #include "understudy/transport/gateway/gateway_limits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 #include "understudy/transport/gateway/rpc_status.h"
@@ -89,28 +90,31 @@ void CallServer::Release() {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) is_unused_.Notify();
 }
 
-void CallServer::Shutdown(absl::Time deadline) {
+void CallServer::AwaitCalls(MonotonicTime deadline) {
   constexpr absl::Duration kPauseMax = absl::Seconds(1);
-  grpc_completion_queue* const told = grpc_completion_queue_create_for_next(nullptr);
-  grpc_server_shutdown_and_notify(server_->c_server(), told, nullptr);
+  told_ = grpc_completion_queue_create_for_next(nullptr);
+  grpc_server_shutdown_and_notify(server_->c_server(), told_, nullptr);
   bool is_over = false;
   // More than once, because a call may have passed gRPC's check just before the shutdown began.
-  for (absl::Duration pause = absl::Milliseconds(1); !is_over && absl::Now() < deadline;
+  for (absl::Duration pause = absl::Milliseconds(1); !is_over && Clock::Real().Now() < deadline;
        pause = std::min(pause * 2, kPauseMax)) {
     EndKeptCalls(*server_);
     // gRPC also waits until the connections are closed, but some clients do not close theirs.
     if (users_.load(std::memory_order_relaxed) == 1) {
-      deadline = std::min(deadline, absl::Now() + limits::kConnectionsCloseWithin);
+      deadline = std::min(deadline, Clock::Real().Now() + limits::kConnectionsCloseWithin);
     }
-    const absl::Duration wait = std::min(pause, deadline - absl::Now());
-    is_over = grpc_completion_queue_next(told, GrpcDeadlineIn(wait), nullptr).type == GRPC_OP_COMPLETE;
+    const absl::Duration wait = std::min(pause, deadline - Clock::Real().Now());
+    is_over = grpc_completion_queue_next(told_, GrpcDeadlineIn(wait), nullptr).type == GRPC_OP_COMPLETE;
   }
-  server_->Shutdown(absl::ToChronoTime(deadline));  // cancels the calls that are left at the deadline
+}
+
+void CallServer::Shutdown() {
+  server_->Shutdown(std::chrono::system_clock::now());  // cancels the calls that are left
   waits_.Stop();
-  grpc_completion_queue_shutdown(told);
-  while (grpc_completion_queue_next(told, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr).type != GRPC_QUEUE_SHUTDOWN) {
+  grpc_completion_queue_shutdown(told_);
+  while (grpc_completion_queue_next(told_, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr).type != GRPC_QUEUE_SHUTDOWN) {
   }
-  grpc_completion_queue_destroy(told);
+  grpc_completion_queue_destroy(told_);
   Release();
   is_unused_.WaitForNotification();
 }

@@ -4,11 +4,12 @@
 // All methods are one generic service of gRPC's, which passes bytes and needs no generated gRPC code. A call of an
 // unknown method is answered UNIMPLEMENTED.
 //
-// Threads: Add and Start before the first call, Shutdown on one plain thread. Lifetime: the object must outlive
-// Shutdown, which returns when nothing of a call is left.
+// Threads: Add and Start before the first call, AwaitCalls and then Shutdown on one plain thread. Lifetime: the object
+// must outlive Shutdown, which returns when nothing of a call is left.
 #ifndef UNDERSTUDY_TRANSPORT_GATEWAY_CALL_SERVER_H_
 #define UNDERSTUDY_TRANSPORT_GATEWAY_CALL_SERVER_H_
 
+#include <grpc/grpc.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
@@ -24,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "understudy/actors/clock.h"
 #include "understudy/transport/gateway/client_waits.h"
 #include "understudy/transport/gateway/incoming_call.h"
 
@@ -45,9 +47,12 @@ class CallServer {
   // longer than `transfer_timeout` is cancelled (client_waits.h).
   absl::Status Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout);
   bool has_started() const { return server_ != nullptr; }
-  // Accepts no call any more, waits for those under way, and cancels those that are left at `deadline`. When no call is
-  // left, waits a little for clients to close their connections, and then closes these. Call once.
-  void Shutdown(absl::Time deadline);
+  // Accepts no call any more, and waits for those under way until `deadline`. When no call is left, waits a little for
+  // clients to close their connections. Call once.
+  void AwaitCalls(MonotonicTime deadline);
+  // Then cancels the calls that are left, closes the connections, and returns when nothing of a call is left. Call
+  // once.
+  void Shutdown();
 
  private:
   friend class IncomingCall;
@@ -63,7 +68,8 @@ class CallServer {
   std::unique_ptr<grpc::ServerCompletionQueue> idle_queue_;  // unused, but gRPC requires one for each server
   std::unique_ptr<grpc::Server> server_;
   ClientWaits waits_;
-  std::atomic<int64_t> users_{1};  // calls, requests, and this object until Shutdown
+  grpc_completion_queue* told_ = nullptr;  // of the end of gRPC's shutdown; from AwaitCalls to Shutdown
+  std::atomic<int64_t> users_{1};          // calls, requests, and this object until Shutdown
   absl::Notification is_unused_;
 };
 

@@ -29,7 +29,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
@@ -148,14 +147,27 @@ absl::Status CheckExports(const GatewayOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOptions(const GatewayOptions& options) {
+// Names tell the nodes of a cluster apart.
+absl::Status CheckNode(const ActorSystem& system, const Node* node) {
+  if (node == nullptr || node->name() == system.name()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("GatewayOptions::node is '", node->name(),
+                                                 "', of another system than '", system.name(),
+                                                 "', whose actors the gateway serves"));
+}
+
+absl::Status CheckOptions(const ActorSystem& system, const GatewayOptions& options) {
   absl::Status valid = options.credentials.Check();
   if (valid.ok()) valid = CheckExports(options);
+  if (valid.ok()) valid = CheckNode(system, options.node);
   if (valid.ok() && options.listen.empty()) {
     valid = absl::InvalidArgumentError("GatewayOptions::listen is empty: expected at least one address");
   }
   if (valid.ok()) valid = CheckPositive("default_timeout", options.default_timeout);
   if (valid.ok()) valid = CheckPositive("transfer_timeout", options.transfer_timeout);
+  if (valid.ok() && options.drain_within < absl::ZeroDuration()) {
+    valid = absl::InvalidArgumentError(absl::StrCat(
+        "GatewayOptions::drain_within is ", absl::FormatDuration(options.drain_within), ": expected at least 0"));
+  }
   if (valid.ok() &&
       (options.connection_idle_max < absl::Milliseconds(1) || options.connection_idle_max > absl::Hours(24))) {
     valid = absl::InvalidArgumentError(absl::StrCat("GatewayOptions::connection_idle_max is ",
@@ -265,7 +277,7 @@ class Gateway::Parts {
 };
 
 absl::Status Gateway::Parts::Start() {
-  if (absl::Status valid = CheckOptions(options_); !valid.ok()) return valid;
+  if (absl::Status valid = CheckOptions(system_, options_); !valid.ok()) return valid;
   if (absl::Status opened = OpenSockets(); !opened.ok()) return opened;
   if (absl::Status started = StartServer(); !started.ok()) return started;
   if (options_.node == nullptr) Follow(NodeState::kReady);
@@ -381,8 +393,6 @@ bool Gateway::Parts::Drain(absl::Duration within) {
 
 bool Gateway::Parts::DrainLocked(absl::Duration within) {
   const MonotonicTime began = Clock::Real().Now();
-  const absl::Time end = absl::Now() + within;
-  const bool is_idle = budget_.under_way() == 0;
   health_->Drain();
   if (reflection_ != nullptr) reflection_->Drain();
   for (const auto& acceptor : acceptors_) acceptor->Stop();
@@ -396,9 +406,10 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   const MonotonicTime watches_end = began + std::min(within / 2, limits::kWatchesEndWithin);
   health_->CancelCalls(watches_end - Clock::Real().Now());
   if (reflection_ != nullptr) reflection_->CancelCalls(watches_end - Clock::Real().Now());
-  server_.Shutdown(end);
-  const bool is_over = budget_.under_way() == 0;
-  return is_over && (is_idle || Clock::Real().Now() - began < within);
+  server_.AwaitCalls(began + within);
+  const bool have_ended = budget_.under_way() == 0;
+  server_.Shutdown();
+  return have_ended;
 }
 
 Gateway::Parts::~Parts() {

@@ -97,7 +97,8 @@ struct GatewayOptions {
   absl::Duration connection_idle_max = absl::Minutes(5);
   // The bytes of one request, or of one item of a stream of requests. A larger one ends its call.
   size_t request_bytes_max = size_t{4} << 20;
-  // The bytes of all requests whose calls are under way. Of a stream of requests an item counts until the item after it
+  // The bytes of all requests whose calls are under way, as they are sent. Parsed, a message of many small fields may
+  // take ten to twenty times as much memory. Of a stream of requests an item counts until the item after it
   // was written to the actor, and one that goes beyond the bound ends its call.
   size_t requests_bytes_max = size_t{64} << 20;
   // The bytes of all replies of unary calls that clients have not taken yet. A call whose reply goes beyond the bound
@@ -118,9 +119,9 @@ struct GatewayCounters {
 class Gateway {
  public:
   // Starts a gateway for `system`. InvalidArgument: there are neither exports nor a node, a service is exported twice,
-  // an actor's name or a number is invalid, an address is malformed or of a Unix socket, or a TLS file is unusable.
-  // FailedPrecondition: an address needs TLS, or ForClients does. AlreadyExists, Unavailable: the gateway cannot listen
-  // on an address. The actors need not have started.
+  // an actor's name or a number is invalid, the node is that of another system, an address is malformed or of a Unix
+  // socket, or a TLS file is unusable. FailedPrecondition: an address needs TLS, or ForClients does. AlreadyExists,
+  // Unavailable: the gateway cannot listen on an address. The actors need not have started.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Gateway>> Start(ActorSystem& system, GatewayOptions options);
 
   // Drains with GatewayOptions::drain_within, unless the gateway is drained already.
@@ -138,8 +139,9 @@ class Gateway {
   //  2. The streams under way end, in half of the time at most, while unary calls are served.
   //  3. No call is accepted any more: clients' new calls get UNAVAILABLE, or go elsewhere.
   //  4. The calls under way, streams among them, end. Those that are left after `within` are cancelled.
-  // Returns true if none had to be cancelled. The first call drains; others, at the same time or later, wait for it and
-  // return the same. Drain the gateway before the system's Shutdown, so that calls under way find their actors.
+  // Returns true if none of the calls of exported services had to be cancelled. The first call drains; others, at the
+  // same time or later, wait for it and return the same. Drain the gateway before the system's Shutdown, so that calls
+  // under way find their actors.
   bool Drain(absl::Duration within);
 
  private:

@@ -27,6 +27,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system/caller_table.h"
 #include "understudy/actors/internal/turn/actor_tracing.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/message_bytes.h"
@@ -126,6 +127,12 @@ class StreamRelay : public Actor {
   }
   ClientStream& client() const { return client_.client(); }
   absl::Duration TimeLeft() { return caller_.deadline - context().Now(); }
+  // True if `outcome` is that of a wait, for TimeLeft() since `began`, which ended because no wait may be longer than
+  // limits::kAskTimeoutMax, and not because of the call's deadline: then the relay waits again. A stream whose actor
+  // ended it with Expired gives that at once.
+  bool WaitsOn(const absl::Status& outcome, MonotonicTime began) {
+    return IsExpired(outcome) && context().Now() - began >= limits::kAskTimeoutMax && TimeLeft() > absl::ZeroDuration();
+  }
   // Ends the call and stops this relay, which cancels the relay's own asks.
   void End(absl::Status status) {
     client_.End(std::move(status));
@@ -134,8 +141,13 @@ class StreamRelay : public Actor {
 
   template <class Item>
   Task<> PassAnswer(const Stream<Item>& answers) {
-    auto next = answers.Next(TimeLeft());
-    absl::StatusOr<absl::optional<Item>> item = co_await next;
+    absl::StatusOr<absl::optional<Item>> item;
+    MonotonicTime began;
+    do {
+      began = context().Now();
+      auto next = answers.Next(TimeLeft());
+      item = co_await next;
+    } while (WaitsOn(item.status(), began));
     if (!item.ok() || !item->has_value()) co_return End(std::move(item).status());
     absl::StatusOr<std::string> bytes = SerializeReply<Item>(**std::move(item));
     if (!bytes.ok()) co_return End(std::move(bytes).status());
@@ -205,8 +217,15 @@ class UploadRelay final : public StreamRelay {
     if (!next.item->has_value()) co_return upload_->items.Finish(absl::OkStatus());
     absl::StatusOr<Item> item = ParseRequest<Item>(**next.item);
     if (!item.ok()) co_return End(std::move(item).status());
-    auto writing = upload_->items.Write(*std::move(item), TimeLeft());
-    const absl::Status written = co_await writing;
+    absl::optional<Item> unwritten = *std::move(item);
+    absl::Status written;
+    MonotonicTime began;
+    do {
+      began = context().Now();
+      auto writing = upload_->items.Write(*std::move(unwritten), TimeLeft());
+      written = co_await writing;
+      if (!written.ok()) unwritten = upload_->items.TakeUnwritten();
+    } while (WaitsOn(written, began) && unwritten.has_value());
     // After an error the actor reads no further items, so none is taken from the client.
     // The actor's answer ends the call.
     if (written.ok()) client().Read(context().ChannelTo(received));

@@ -22,6 +22,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/caller.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
@@ -32,16 +33,18 @@ namespace understudy {
 
 // Events that a test can wait for. Each notification tells of the first event of its kind.
 struct DeskEvents {
-  absl::Notification waits;      // a call of Wait has reached the desk
-  absl::Notification cancelled;  // it was cancelled there
-  absl::Notification expired;    // its deadline passed there
-  absl::Notification unwritten;  // a write of Count failed
-  std::atomic<int> written{0};   // the items that Count has written
-  absl::Notification noted;      // a Note was handled
-  absl::Status noted_for;        // what its handler got for its caller, before `noted`
-  std::atomic<int> parcels{0};   // those that Collect and Converse have taken
-  std::atomic<int> complete{0};  // the streams of parcels that came to their end
-  std::atomic<int> broken{0};    // those that ended with an error
+  absl::Notification waits;               // a call of Wait has reached the desk
+  absl::Notification cancelled;           // it was cancelled there
+  absl::Notification expired;             // its deadline passed there
+  absl::Notification unwritten;           // a write of Count failed
+  std::atomic<int> written{0};            // the items that Count has written
+  absl::Notification noted;               // a Note was handled
+  absl::Status noted_for;                 // what its handler got for its caller, before `noted`
+  std::atomic<int> parcels{0};            // those that Collect and Converse have taken
+  std::atomic<int> complete{0};           // the streams of parcels that came to their end
+  std::atomic<int> broken{0};             // those that ended with an error
+  absl::Notification ends;                // the desk is ending, and
+  absl::Notification* may_end = nullptr;  // waits for this, unless it is null
 };
 
 // Takes asks and does not answer them.
@@ -65,6 +68,11 @@ class DeskKeeper final : public desk::DeskActor {
   StartResult Start() override {
     silence_ = context().Spawn<Silence>();
     return open_;
+  }
+  void OnExit(const ExitReason&) override {
+    if (events_.may_end == nullptr) return;
+    NotifyOnce(events_.ends);
+    events_.may_end->WaitForNotification();
   }
 
   desk::Text Echo(const desk::Text& request) { return request; }

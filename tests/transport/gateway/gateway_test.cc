@@ -12,11 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/proto/gateway.pb.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/gateway/desk.actor.h"
@@ -48,6 +50,12 @@ void ExpectError(const grpc::Status& status, grpc::StatusCode code, const std::s
   EXPECT_EQ(status.error_code(), code) << status.error_message();
   EXPECT_EQ(ReasonIn(status), reason);
   EXPECT_FALSE(status.error_message().empty());
+}
+
+grpc::Status Who(Front& front) {
+  grpc::ClientContext context;
+  desk::Text reply;
+  return front.stub->Who(&context, TextOf(""), &reply);
 }
 
 int64_t AcceptedBy(ActorSystem& system, const std::string& mailbox) {
@@ -182,6 +190,27 @@ TEST(GatewayTest, ANameWhoseActorIsDownIsUnavailableAndOneThatNobodyHasIsNotFoun
   ExpectError(front.EchoStatus(), grpc::StatusCode::NOT_FOUND, "NO_NAME");
   ASSERT_TRUE(front.system.Ask(front.tree.restart_child(), RestartChild{.id = "desk"}, kWithin).ok());
   EXPECT_EQ(front.Echo("back"), "back");
+}
+
+TEST(GatewayTest, ACallBeyondTheRoomOfItsMailboxIsRefused) {
+  Front front;
+  ASSERT_TRUE(front.Open(false).ok());
+  std::vector<std::thread> waiting;
+  for (int i = 0; i < 2; ++i) waiting.emplace_back([&front] { EXPECT_EQ(ReasonIn(Who(front)), ""); });
+  EXPECT_TRUE(Eventually([&] { return AcceptedBy(front.system, "desk.Desk/Who") == 2; }));
+  ExpectError(Who(front), grpc::StatusCode::RESOURCE_EXHAUSTED, "FULL");
+  ASSERT_TRUE(front.Open(true).ok());
+  for (std::thread& each : waiting) each.join();
+}
+
+TEST(GatewayTest, ACallOfAnActorThatIsStoppingIsUnavailable) {
+  absl::Notification may_end;
+  Front front;
+  front.events.may_end = &may_end;
+  front.system.Exit(*front.system.WhereIs("desk"), ExitReason::Shutdown());
+  ASSERT_TRUE(front.events.ends.WaitForNotificationWithTimeout(kWithin));
+  ExpectError(front.EchoStatus(), grpc::StatusCode::UNAVAILABLE, "STOPPING");
+  may_end.Notify();
 }
 
 TEST(GatewayTest, AMethodOrServiceThatIsNotExportedIsUnimplemented) {
@@ -343,6 +372,17 @@ TEST(GatewayOptionsTest, EachInvalidOptionHasItsError) {
   expect({.exports = {exported}, .calls_per_connection_max = 0}, kInvalid, "calls_per_connection_max is 0");
   expect({.exports = {exported}, .connections_max = 0}, kInvalid, "connections_max is 0");
   expect({.exports = {exported}, .request_bytes_max = size_t{1} << 31}, kInvalid, "request_bytes_max is 2147483648");
+  expect({.exports = {exported}, .requests_bytes_max = 0}, kInvalid, "requests_bytes_max is 0");
+  expect({.exports = {exported}, .replies_bytes_max = 0}, kInvalid, "replies_bytes_max is 0");
+  expect({.exports = {exported}, .drain_within = absl::Seconds(-1)}, kInvalid, "drain_within is -1s");
+  expect({.exports = {ExportedService("grpc.health.v1.Health", "desk", {})}}, kInvalid,
+         "the gateway serves grpc.health.v1.Health itself");
+  expect({.exports = {ExportedService("grpc.reflection.v1.ServerReflection", "desk", {})}}, kInvalid,
+         "the gateway serves reflection itself");
+  ActorSystem another({.name = "another"});
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(another);
+  ASSERT_TRUE(node.ok()) << node.status();
+  expect({.node = node->get()}, kInvalid, "GatewayOptions::node is 'another', of another system");
   constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
   expect({.listen = {"0.0.0.0:0"}, .exports = {exported}}, kFailed, "mutual TLS is required");
   expect({.exports = {ExportedService(exported).ForClients({"ops"})}}, kFailed, "no TLS credentials");

@@ -24,9 +24,11 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
 #include "understudy/tests/transport/gateway/desk.pb.h"
 #include "understudy/tests/transport/gateway/front.h"
 #include "understudy/tests/transport/gateway/raw_call.h"
+#include "understudy/transport/gateway/gateway_limits.h"
 
 namespace understudy {
 namespace {
@@ -169,6 +171,29 @@ TEST(IncomingCallTest, ADrainDoesNotWaitForAClientThatKeepsAnIdleConnectionOpen)
   call.SendLast(RawCall::MessageOf(TextOf("answered").SerializeAsString()));
   ASSERT_TRUE(call.Hears("answered"));
   EXPECT_TRUE(front.gateway->Drain(absl::Hours(1)));  // without the bound the test would not end
+}
+
+TEST(IncomingCallTest, ADrainWhoseCallsEndInTimeSaysSoThoughAConnectionStaysOpen) {
+  // The call must end within the last second of the drain, so that the connection stays until its time is over.
+  constexpr absl::Duration kDrain = limits::kConnectionsCloseWithin;
+  bool ended_in_time = false;
+  while (!ended_in_time) {  // again if this machine was too slow
+    Front front;
+    RawCall idle(front.gateway->addresses()[0], kEcho);
+    idle.SendLast(RawCall::MessageOf(TextOf("answered").SerializeAsString()));
+    ASSERT_TRUE(idle.Hears("answered"));
+    WaitingCall call(front);
+    const MonotonicTime began = Clock::Real().Now();
+    bool drained = false;
+    std::thread draining([&] { drained = front.gateway->Drain(kDrain); });
+    while (front.EchoStatus().error_code() != grpc::StatusCode::UNAVAILABLE) {
+    }
+    call.context.TryCancel();
+    EXPECT_TRUE(Eventually([&] { return front.gateway->counters().under_way == 0; }));
+    ended_in_time = Clock::Real().Now() - began < kDrain;
+    draining.join();
+    if (ended_in_time) EXPECT_TRUE(drained);
+  }
 }
 
 TEST(IncomingCallTest, ADeadlineBeyondTheYear2262HasNotPassed) {
