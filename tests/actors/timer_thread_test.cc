@@ -60,6 +60,37 @@ TEST(TimerThreadTest, HowMuchLaterThanTheirTimesTimersWereCalledIsCounted) {
   EXPECT_GE(timers.lateness().longest, absl::Seconds(7));
 }
 
+// A clock that stands still until the test moves it.
+class ManualClock final : public Clock {
+ public:
+  MonotonicTime Now() override { return MonotonicTime::FromNanos(nanos_.load()); }
+  absl::Time WallNow() override { return absl::UnixEpoch(); }
+  void Advance(absl::Duration by) { nanos_ += absl::ToInt64Nanoseconds(by); }
+
+ private:
+  std::atomic<int64_t> nanos_{1'000'000'000};
+};
+
+TEST(TimerThreadTest, WhatEarlierCallbacksTookMakesATimerOfTheSamePassLate) {
+  ManualClock clock;
+  TimerThread timers(clock);
+  const MonotonicTime start = clock.Now();
+  absl::Notification pass_is_held;
+  absl::Notification all_are_armed;
+  absl::Notification last;
+  timers.RunAt(start, [&] {
+    pass_is_held.Notify();
+    all_are_armed.WaitForNotification();
+  });
+  pass_is_held.WaitForNotification();
+  timers.RunAt(start, [&] { clock.Advance(absl::Seconds(3)); });
+  timers.RunAt(start, [] {});
+  all_are_armed.Notify();
+  timers.RunAt(start + absl::Seconds(3), [&] { last.Notify(); });
+  last.WaitForNotification();  // a pass counts its timers before the next one begins
+  EXPECT_GE(timers.lateness().longest, absl::Seconds(3));
+}
+
 TEST(TimerThreadTest, EachTimerFiresOnceOrIsCancelled) {
   TimerThread timers(Clock::Real());
   constexpr int kThreads = 3;

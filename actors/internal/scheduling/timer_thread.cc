@@ -61,12 +61,14 @@ void TimerThread::Work() {
 
 void TimerThread::RunDue() {
   const MonotonicTime now = clock_.Now();
+  MonotonicTime called = now;  // later than `now` by what the callbacks before took
   TimeSketch lateness;
   while (Table::Entry* const entry = wheel_.PopDue(now)) {
-    const absl::Duration late = now - entry->time;
+    const absl::Duration late = called - entry->time;
     if (table_.Fire(*entry)) {
       lateness.Add(late);
       entry->value();
+      called = clock_.Now();
     }
     table_.Free(*entry);
   }
