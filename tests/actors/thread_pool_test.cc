@@ -189,9 +189,28 @@ TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleGetTheirShareBesideThoseThatA
     std::atomic<bool>& is_over_;
     std::atomic<int64_t>& turns_;
   };
+  // The last of them notes how many turns the endless ones have had.
+  class Other final : public Runnable {
+   public:
+    Other(int& left, std::atomic<int64_t>& turns, int64_t& turns_at_end, absl::Notification& done)
+        : left_(left), turns_(turns), turns_at_end_(turns_at_end), done_(done) {}
+    void Run() override {
+      if (--left_ > 0) return;
+      turns_at_end_ = turns_.load();
+      done_.Notify();
+    }
+
+   private:
+    int& left_;
+    std::atomic<int64_t>& turns_;
+    int64_t& turns_at_end_;
+    absl::Notification& done_;
+  };
+  int left = kOthers;
+  int64_t turns_at_end = 0;
+  absl::Notification done;
   std::vector<std::unique_ptr<Endless>> endless;
-  absl::BlockingCounter done(kOthers);
-  std::vector<std::unique_ptr<Runner>> others;
+  std::vector<std::unique_ptr<Other>> others;
   Blocker blocker;
   pool.Schedule(&blocker);
   for (int i = 0; i < 3; ++i) {
@@ -199,12 +218,12 @@ TEST(ThreadPoolTest, ActorsThatPlainThreadsScheduleGetTheirShareBesideThoseThatA
     pool.Schedule(endless.back().get());
   }
   for (int i = 0; i < kOthers; ++i) {
-    others.push_back(std::make_unique<Runner>(pool, 1, done));
+    others.push_back(std::make_unique<Other>(left, endless_turns, turns_at_end, done));
     pool.Schedule(others.back().get());
   }
   blocker.go_on.Notify();
-  done.Wait();
-  EXPECT_LT(endless_turns.load(), 10 * kOthers);
+  done.WaitForNotification();
+  EXPECT_LT(turns_at_end, 10 * kOthers);
   is_over.store(true);
   for (const auto& one : endless) one->done.WaitForNotification();
   EXPECT_EQ(pool.stats().workers, 1);

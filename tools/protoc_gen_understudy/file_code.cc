@@ -1,8 +1,17 @@
 #include "understudy/tools/protoc_gen_understudy/file_code.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/compiler/cpp/names.h"
 #include "understudy/tools/protoc_gen_understudy/comments.h"
@@ -14,6 +23,9 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::ServiceDescriptor;
+
+// The further indentation of the rest of a line that is broken.
+constexpr size_t kContinued = 4;
 
 std::string HeadOf(const FileDescriptor& file) {
   return absl::StrCat(
@@ -28,6 +40,36 @@ void AppendIncludes(const FileCode::Includes& includes, std::string& text) {
   for (const std::string& header : includes.understudy) {
     absl::StrAppend(&text, "#include \"understudy/", header, "\"\n");
   }
+}
+
+// The column after which to break a line of code that is too long: after a comma, else after a bracket of a template,
+// and not within a string; 0 if there is none.
+size_t BreakOf(absl::string_view line, size_t indent) {
+  for (const absl::string_view end : {", ", "<"}) {
+    const size_t found = line.rfind(end, kColumnsMax - 1);
+    if (found == absl::string_view::npos || found <= indent) continue;
+    const absl::string_view before = line.substr(0, found);
+    if (std::count(before.begin(), before.end(), '"') % 2 == 0) return found + 1;
+  }
+  return 0;
+}
+
+// Breaks the lines of code that long names of types have made too long.
+std::string Fold(absl::string_view text) {
+  std::vector<std::string> folded;
+  for (const absl::string_view each : absl::StrSplit(text, '\n')) {
+    std::string line(each);
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool is_code = !absl::StartsWith(each.substr(indent), "//") && !absl::StartsWith(each, "#");
+    while (is_code && line.size() > kColumnsMax) {
+      const size_t end = BreakOf(line, indent + kContinued);
+      if (end == 0) break;
+      folded.push_back(line.substr(0, end));
+      line = absl::StrCat(std::string(indent + kContinued, ' '), absl::StripLeadingAsciiWhitespace(line.substr(end)));
+    }
+    folded.push_back(std::move(line));
+  }
+  return absl::StrJoin(folded, "\n");
 }
 
 }  // namespace
@@ -68,7 +110,7 @@ std::string FileCode::Header(absl::string_view suffix, const Includes& includes,
   absl::StrAppend(&text, "#ifndef ", guard, "\n#define ", guard, "\n\n");
   AppendIncludes(includes, text);
   absl::StrAppend(&text, "#include \"", PathOf(includes.own), "\"\n\n", code, "#endif  // ", guard, "\n");
-  return text;
+  return Fold(text);
 }
 
 std::string FileCode::Source(absl::string_view suffix, const Includes& includes, absl::string_view code) const {
@@ -77,7 +119,7 @@ std::string FileCode::Source(absl::string_view suffix, const Includes& includes,
   absl::StrAppend(&text, "\n");
   AppendIncludes(includes, text);
   absl::StrAppend(&text, "\n", code);
-  return text;
+  return Fold(text);
 }
 
 std::string FileCode::InNamespace(absl::string_view code) const {

@@ -90,7 +90,7 @@ void CallServer::Release() {
   if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) is_unused_.Notify();
 }
 
-void CallServer::AwaitCalls(MonotonicTime deadline) {
+bool CallServer::AwaitCalls(MonotonicTime deadline) {
   constexpr absl::Duration kPauseMax = absl::Seconds(1);
   told_ = grpc_completion_queue_create_for_next(nullptr);
   grpc_server_shutdown_and_notify(server_->c_server(), told_, nullptr);
@@ -106,6 +106,7 @@ void CallServer::AwaitCalls(MonotonicTime deadline) {
     const absl::Duration wait = std::min(pause, deadline - Clock::Real().Now());
     is_over = grpc_completion_queue_next(told_, GrpcDeadlineIn(wait), nullptr).type == GRPC_OP_COMPLETE;
   }
+  return is_over;
 }
 
 void CallServer::Shutdown() {

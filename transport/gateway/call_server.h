@@ -48,8 +48,8 @@ class CallServer {
   absl::Status Start(grpc::ServerBuilder& builder, absl::Duration transfer_timeout);
   bool has_started() const { return server_ != nullptr; }
   // Accepts no call any more, and waits for those under way until `deadline`. When no call is left, waits a little for
-  // clients to close their connections. Call once.
-  void AwaitCalls(MonotonicTime deadline);
+  // clients to close their connections. Returns true if all have ended, and all connections too. Call once.
+  bool AwaitCalls(MonotonicTime deadline);
   // Then cancels the calls that are left, closes the connections, and returns when nothing of a call is left. Call
   // once.
   void Shutdown();

@@ -406,8 +406,8 @@ bool Gateway::Parts::DrainLocked(absl::Duration within) {
   const MonotonicTime watches_end = began + std::min(within / 2, limits::kWatchesEndWithin);
   health_->CancelCalls(watches_end - Clock::Real().Now());
   if (reflection_ != nullptr) reflection_->CancelCalls(watches_end - Clock::Real().Now());
-  server_.AwaitCalls(began + within);
-  const bool have_ended = budget_.under_way() == 0;
+  // What has ended for gRPC may be counted as under way for a moment longer.
+  const bool have_ended = server_.AwaitCalls(began + within) || budget_.under_way() == 0;
   server_.Shutdown();
   return have_ended;
 }
