@@ -20,8 +20,8 @@ inline constexpr absl::Duration kReconnectPauseMin = absl::Milliseconds(100);
 inline constexpr absl::Duration kReconnectPauseMax = absl::Seconds(1);
 
 // A connection with calls on which nothing has come for this long is asked for a sign of life, so that a stream of a
-// machine that has gone ends. gRPC's servers take a client for hostile that asks more often than this.
-inline constexpr absl::Duration kClientKeepaliveAfter = absl::Minutes(5);
+// machine that has gone ends. gRPC's servers take a client for hostile that asks more often than each five minutes.
+inline constexpr absl::Duration kClientKeepaliveAfter = absl::Minutes(6);
 
 // The memory that gRPC keeps for a call besides the bytes of its reply, like kMemoryPerCallBytes of a gateway.
 inline constexpr size_t kClientMemoryPerCallBytes = size_t{16} << 10;

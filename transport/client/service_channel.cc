@@ -86,6 +86,7 @@ grpc::ChannelArguments ArgumentsOf(const GrpcClientOptions& options) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(limits::kReconnectPauseMin));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(limits::kReconnectPauseMax));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(limits::kClientKeepaliveAfter));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // without this, the third ping is never sent
   return arguments;
 }
 
