@@ -21,6 +21,7 @@
 #include "understudy/actors/replier.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/null_router.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/actors/script.h"
 
@@ -280,19 +281,12 @@ TEST(ActorSystemThreadsTest, AsksOfPlainThreadsAreAnsweredWhileTheTreeStops) {
 }
 
 // Accepts all messages to other nodes, and never answers.
-class SilentRouter final : public Router {
+class SilentRouter final : public NullRouter {
  public:
-  absl::Status Send(const OutboundMessage&) override {
+  absl::Status Send(const OutboundMessage& /*message*/) override {
     sent.Notify();
     return absl::OkStatus();
   }
-  absl::optional<absl::Status> SendOrWait(const OutboundMessage&, uint64_t) override { return absl::OkStatus(); }
-  absl::Status SendInRoom(const OutboundMessage&, uint64_t) override { return absl::OkStatus(); }
-  void StopWaiting(Pid, uint64_t) override {}
-  void Post(Signal) override {}
-  void Released(const ReleasedMessages&) override {}
-  void AskBack(Pid, uint32_t) override {}
-  void EndWait(const RoomWait&, absl::Status) override {}
 
   absl::Notification sent;
 };

@@ -16,6 +16,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/null_router.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/actors/letter.h"
 #include "understudy/tests/actors/script.h"
@@ -406,20 +407,11 @@ TEST_F(ClassifierTest, TheActorsEndAnswersACallThatWasForwarded) {
 }
 
 // Records each release of a message's room that is reported for remote senders.
-class CountingRouter final : public Router {
+class CountingRouter final : public NullRouter {
  public:
-  absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
-  void Post(Signal /*signal*/) override {}
   void Released(const ReleasedMessages& messages) override {
     released.emplace_back(internal::MailboxNames::Find(messages.mailbox));
   }
-  void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
-  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
-    return Send(message);
-  }
-  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
-  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
-  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
   std::vector<std::string> released;
 };
 

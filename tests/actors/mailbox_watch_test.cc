@@ -20,6 +20,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/kept_log.h"
+#include "understudy/actors/testing/null_router.h"
 #include "understudy/tests/actors/letter.h"
 #include "understudy/tests/actors/script.h"
 
@@ -170,18 +171,9 @@ TEST_F(TimeToLiveTest, ACallThatExpiresIsFoundInATimeThatDoesNotGrowWithTheCalls
 }
 
 // Stands for a node whose session has ended, so its calls are never cancelled.
-class SilentRouter final : public Router {
+class SilentRouter final : public NullRouter {
  public:
-  absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
   void Post(Signal signal) override { answers.push_back(signal.status); }
-  void Released(const ReleasedMessages& /*message*/) override {}
-  void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
-  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
-    return Send(message);
-  }
-  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
-  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
-  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
   std::vector<absl::Status> answers;
 };
 

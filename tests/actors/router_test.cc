@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/null_router.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/actors/letter.h"
 #include "understudy/tests/actors/script.h"
@@ -26,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Notes each call; accepts all messages but those of more than 10 bytes.
-class NotingRouter final : public Router {
+class NotingRouter final : public NullRouter {
  public:
   absl::Status Send(const OutboundMessage& message) override {
     if (!message.type->is_wire) return absl::InvalidArgumentError("does not cross nodes");
@@ -46,12 +47,6 @@ class NotingRouter final : public Router {
     if (messages.admission == Admission::kAllowance) released_beside += messages.amount.messages;
   }
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override { ++asked_back; }
-  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
-    return Send(message);
-  }
-  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
-  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
-  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
 
   std::vector<std::string> notes;
   Signal last;

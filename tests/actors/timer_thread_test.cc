@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/scheduling/timer_table.h"
+#include "understudy/actors/testing/manual_clock.h"
 
 namespace understudy::internal {
 namespace {
@@ -59,17 +60,6 @@ TEST(TimerThreadTest, HowMuchLaterThanTheirTimesTimersWereCalledIsCounted) {
   EXPECT_GE(timers.lateness().samples, 1);
   EXPECT_GE(timers.lateness().longest, absl::Seconds(7));
 }
-
-// A clock that stands still until the test moves it.
-class ManualClock final : public Clock {
- public:
-  MonotonicTime Now() override { return MonotonicTime::FromNanos(nanos_.load()); }
-  absl::Time WallNow() override { return absl::UnixEpoch(); }
-  void Advance(absl::Duration by) { nanos_ += absl::ToInt64Nanoseconds(by); }
-
- private:
-  std::atomic<int64_t> nanos_{1'000'000'000};
-};
 
 TEST(TimerThreadTest, WhatEarlierCallbacksTookMakesATimerOfTheSamePassLate) {
   ManualClock clock;

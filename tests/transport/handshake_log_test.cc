@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/testing/kept_log.h"
+#include "understudy/actors/testing/manual_clock.h"
 #include "understudy/transport/core/node_core.h"
 #include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/session/logging_dialer.h"
@@ -29,17 +30,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Cause = HandshakeLog::Cause;
-
-// Stands still unless it is moved.
-class ManualClock final : public Clock {
- public:
-  MonotonicTime Now() override { return now_; }
-  absl::Time WallNow() override { return absl::UnixEpoch(); }
-  void Advance(absl::Duration by) { now_ = now_ + by; }
-
- private:
-  MonotonicTime now_ = MonotonicTime::FromNanos(1'000'000'000);
-};
 
 class HandshakeLogTest : public ::testing::Test {
  protected:

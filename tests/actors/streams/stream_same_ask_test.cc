@@ -18,31 +18,16 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/node_table.h"
 #include "understudy/actors/pid.h"
-#include "understudy/actors/router.h"
 #include "understudy/actors/stream.h"
 #include "understudy/actors/stream_writer.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/null_router.h"
 #include "understudy/tests/actors/letter.h"
 
 namespace understudy {
 namespace {
 
 using ::testing::ElementsAre;
-
-// Forgets what it is given.
-class DeafRouter final : public Router {
- public:
-  absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
-  void Post(Signal /*signal*/) override {}
-  void Released(const ReleasedMessages& /*messages*/) override {}
-  void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
-  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
-    return Send(message);
-  }
-  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
-  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
-  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
-};
 
 // Notes, for each call, how its first Next ended or the Write that no credit is left for.
 class Depot final : public Actor {
@@ -97,7 +82,7 @@ class StreamSameAskTest : public ActorTest {
     system().RunUntilIdle();
   }
 
-  DeafRouter router_;
+  NullRouter router_;
   const Pid stranger_{*system().InternPeer("far", NodeIncarnation{7}), 3, 5};
   std::vector<std::string> notes_;
   Ref<Depot> depot_ = system().Spawn<Depot>(&notes_);

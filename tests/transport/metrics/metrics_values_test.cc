@@ -19,6 +19,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/testing/manual_clock.h"
 #include "understudy/tests/transport/metrics/strict_exposition.h"
 #include "understudy/transport/metrics/exposition.h"
 #include "understudy/transport/metrics/health.h"
@@ -50,16 +51,6 @@ TEST(ExpositionTest, AFamilyHasHelpAndTypeOnceAndThenItsSamples) {
             "age_seconds 1764176831.25\n");
   EXPECT_TRUE(ParseExposition(page.text()).ok());
 }
-
-class ManualClock final : public Clock {
- public:
-  MonotonicTime Now() override { return now_; }
-  absl::Time WallNow() override { return absl::UnixEpoch(); }
-  void Advance(absl::Duration by) { now_ = now_ + by; }
-
- private:
-  MonotonicTime now_ = MonotonicTime::FromNanos(1);
-};
 
 TEST(KeptPageTest, APageIsKeptForSomeTimesOfWhatItTookToMake) {
   ManualClock clock;
